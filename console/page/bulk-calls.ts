@@ -1,5 +1,6 @@
 import { useRef, useState } from "preact/hooks";
-import type { BulkRequest, BulkResult } from "../../src/client/client.ts";
+import type { BulkResult } from "../../src/client/answers.ts";
+import type { BulkRequest } from "../../src/client/options.ts";
 import { MinutehandError, messageOf } from "../../src/core/errors.ts";
 import { api } from "./api.ts";
 import { withVisibleMarks } from "./direction.ts";

@@ -1,7 +1,7 @@
 import type { Database } from "../../local/processes/database.ts";
 import type { RunnerRecord } from "../../local/runner-record.ts";
 import type { DeployedStack, StackReservations } from "../aws/account.ts";
-import type { TopicReport } from "../client/client.ts";
+import type { TopicReport } from "../client/answers.ts";
 import { isHolding } from "../client/holding.ts";
 import { lateIn } from "../client/late-in.ts";
 import { CLOCK_SKEW_SEEN, LOOKAHEAD, MOST_SWEEPERS, USUAL_LAG } from "../core/constants.ts";

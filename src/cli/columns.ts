@@ -1,4 +1,4 @@
-import type { JobState, JobSummary } from "../client/client.ts";
+import type { JobState, JobSummary } from "../client/answers.ts";
 import { splitPlace } from "../core/thrown.ts";
 import type { ActorJson } from "../http/answers.ts";
 import type { Style } from "./output.ts";

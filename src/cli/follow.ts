@@ -1,4 +1,5 @@
-import type { Client, JobSummary } from "../client/client.ts";
+import type { JobSummary } from "../client/answers.ts";
+import type { Client } from "../client/client.ts";
 import { CLOCK_MARGIN, DAY, LIST_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { allOf } from "./lists.ts";

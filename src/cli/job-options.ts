@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { Duration, EnqueueOptions } from "../client/client.ts";
+import type { Duration, EnqueueOptions } from "../client/options.ts";
 import { JOB_OPTIONS, type JobOption, OPTION_NAMES } from "../core/job-options.ts";
 import { filters } from "../http/job-options.ts";
 import { durationArgument, header, wholeNumber } from "./arguments.ts";

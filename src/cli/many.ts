@@ -1,4 +1,5 @@
-import type { BulkRequest, BulkResult } from "../client/client.ts";
+import type { BulkResult } from "../client/answers.ts";
+import type { BulkRequest } from "../client/options.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 import { many } from "./columns.ts";
 import type { Caution } from "./selection.ts";

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
-import type { Client, ClientOptions } from "../client/client.ts";
-import { createClient } from "../client/http-client.ts";
+import type { Client } from "../client/client.ts";
+import { type ClientOptions, createClient } from "../client/http-client.ts";
 import { UsageError } from "./cli-error.ts";
 import { createOutput, type Output } from "./output.ts";
 import { createProgress, type Progress } from "./progress.ts";

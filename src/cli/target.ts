@@ -1,6 +1,6 @@
 import type { DeployedStack } from "../aws/account.ts";
 import { isPrivate, NEEDS_TLS, regionOf } from "../client/authorize.ts";
-import type { ClientOptions } from "../client/client.ts";
+import type { ClientOptions } from "../client/http-client.ts";
 import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../settings/loopback.ts";
 import { API_OUTPUT } from "../settings/stack-outputs.ts";

@@ -2,7 +2,7 @@ import { AwsV4Signer } from "aws4fetch";
 import { awsCredentials, type Credentials } from "../aws/credentials.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { isLoopback } from "../settings/loopback.ts";
-import type { ClientOptions } from "./client.ts";
+import type { ClientOptions } from "./http-client.ts";
 
 export type Outgoing = { method: string; url: string; headers: Headers; body: string };
 

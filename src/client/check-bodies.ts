@@ -3,6 +3,12 @@ import { MinutehandError } from "../core/errors.ts";
 import { faultsText, readBySchema, type Schema } from "../general/read-by-schema.ts";
 import { jsonOf } from "./call.ts";
 
+/**
+ * The type of the body of each topic's jobs, by topic. A body of another type does not compile. A job is read as what JSON makes of its
+ * body: a `Date` as a string.
+ */
+export type TopicBodies = Record<string, unknown>;
+
 /** The schemas of bodies, by topic. Any library of Standard Schema will do, such as zod, valibot or arktype. */
 export type TopicSchemas = Readonly<Record<string, StandardSchemaV1>>;
 
@@ -12,6 +18,16 @@ export type TopicSchemas = Readonly<Record<string, StandardSchemaV1>>;
  */
 export type TopicsOf<Schemas extends TopicSchemas> = {
   [T in keyof Schemas & string]: StandardSchemaV1.InferInput<Schemas[T]>;
+};
+
+/** Options of a client over HTTP, and of a direct client. */
+export type SchemaOptions<Schemas = TopicSchemas> = {
+  /**
+   * The schemas of bodies by topic, of any library of Standard Schema. Before a call files a job or a schedule, the client checks what JSON makes
+   * of the body, and throws `bad-request` if it does not fit. Then nothing of the call is filed. A body of `reschedule` is not checked here, because
+   * the client does not know the job's topic.
+   */
+  schemas?: Schemas;
 };
 
 type Call = (...given: never[]) => Promise<unknown>;

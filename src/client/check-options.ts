@@ -1,14 +1,14 @@
 import { MinutehandError } from "../core/errors.ts";
 import { OPTION_NAMES } from "../core/job-options.ts";
 import { type Names, unknownNames } from "../general/unknown-names.ts";
+import type { Client } from "./client.ts";
+import type { ClientOptions } from "./http-client.ts";
 import type {
   BulkRequest,
   BuryOptions,
   CallOptions,
   ChangeOptions,
   Changes,
-  Client,
-  ClientOptions,
   CountQuery,
   DeadQuery,
   EnqueueOptions,
@@ -22,7 +22,7 @@ import type {
   ResumeOptions,
   RetryOptions,
   SeenOptions,
-} from "./client.ts";
+} from "./options.ts";
 
 const CALL: Names<CallOptions> = { signal: true };
 const REPEATABLE: Names<RepeatableOptions> = { ...CALL, idempotencyKey: true };

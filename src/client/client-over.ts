@@ -1,20 +1,14 @@
 import { RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
 import type { MinutehandError } from "../core/errors.ts";
 import type { Problem, TopicJson } from "../http/answers.ts";
+import type { JobSummary, PulledJob } from "./answers.ts";
 import { type Call, callOver, errorOf, type Shape, segment, type Transport } from "./call.ts";
+import type { TopicBodies } from "./check-bodies.ts";
 import { withCheckedOptions } from "./check-options.ts";
-import type {
-  ChangeOptions,
-  Client,
-  EnqueueArguments,
-  JobSummary,
-  PulledJob,
-  PutArguments,
-  SeenOptions,
-  TopicBodies,
-} from "./client.ts";
+import type { Client } from "./client.ts";
 import type { DirectClient } from "./direct-client.ts";
 import type { DirectWorker } from "./direct-worker.ts";
+import type { ChangeOptions, EnqueueArguments, PutArguments, SeenOptions } from "./options.ts";
 import { bulkParts, countParts, forecastParts, pages } from "./read-parts.ts";
 
 /** How long a `receive` may take beyond its `waitSeconds`, ms. */

@@ -1,185 +1,48 @@
 import type { MinutehandError } from "../core/errors.ts";
-import type { JOB_OPTIONS, JobOptions as StoredOptions } from "../core/job-options.ts";
-import type { JsonOf } from "../core/json-of.ts";
+import type { Health, Paused, Redriven, Resumed, ScheduleSummary } from "../http/answers.ts";
 import type {
-  BulkPart,
-  ForecastJson,
-  Health,
-  JobJson,
-  JobSummary as JobSummaryJson,
-  Paused,
-  PulledJob as PulledJobJson,
-  Redriven,
-  Resumed,
-  ScheduleJson,
-  ScheduleSummary,
-  TopicJson,
-} from "../http/answers.ts";
-import type { TopicSchemas, TopicsOf } from "./check-bodies.ts";
+  BulkResult,
+  CountPart,
+  Job,
+  JobSummary,
+  PulledJob,
+  Schedule,
+  SettledJob,
+  TopicReport,
+} from "./answers.ts";
+import type { TopicBodies } from "./check-bodies.ts";
+import type {
+  BulkRequest,
+  BuryOptions,
+  CallOptions,
+  ChangeOptions,
+  Changes,
+  CountQuery,
+  DeadQuery,
+  EnqueueArguments,
+  EnqueueOptions,
+  ForecastQuery,
+  ListQuery,
+  NewJobRequest,
+  NewSchedule,
+  PutArguments,
+  PutOptions,
+  ReceiveOptions,
+  RedriveRequest,
+  RepeatableOptions,
+  ResumeOptions,
+  RetryOptions,
+  SeenOptions,
+} from "./options.ts";
 
 export { MinutehandError } from "../core/errors.ts";
+export type * from "./answers.ts";
+export type { SchemaOptions, TopicBodies, TopicSchemas, TopicsOf } from "./check-bodies.ts";
 export { type DirectClient, directClient } from "./direct-client.ts";
 export { type DirectWorker, directWorker } from "./direct-worker.ts";
-export { createClient } from "./http-client.ts";
-export type { Health, Paused, Redriven, Resumed, ScheduleSummary, TopicSchemas, TopicsOf };
-export type TopicReport = TopicJson;
-
-/**
- * The type of the body of each topic's jobs, by topic. A body of another type does not compile. A job is read as what JSON makes of its
- * body: a `Date` as a string.
- */
-export type TopicBodies = Record<string, unknown>;
-
-/** A job of the topic `T`, or of any topic. If you compare `topic` with a name, its `body` has the type of that topic. */
-export type Job<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
-  [Name in T]: Omit<JobJson, "topic" | "body"> & { topic: Name; body: JsonOf<Topics[Name]> };
-}[T];
-export type JobState = JobJson["state"];
-/** A job without its body and its timeline. */
-export type JobSummary<T extends string = string> = Omit<JobSummaryJson, "topic"> & { topic: T };
-export type PulledJob<Body = unknown> = PulledWith<JsonOf<Body>>;
-// An interface, so that the compiler compares two pulled jobs by their bodies, and not by `Body` of `JsonOf`.
-interface PulledWith<Body> extends Omit<PulledJobJson, "body"> {
-  body: Body;
-}
-/** The pulled job after its run. Empty for an untracked job. */
-export type SettledJob<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
-  [Name in T]: Partial<Job<Topics, Name>>;
-}[T];
-export type Schedule<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
-  [Name in T]: Omit<ScheduleJson, "topic" | "body"> & { topic: Name; body: JsonOf<Topics[Name]> };
-}[T];
-
-/** A duration: a number of seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"` or `"7d"`. */
-export type Duration = number | string;
-/** A point in time: a `Date`, or ISO 8601 text with a zone. Fractions of a ms are rounded up, so that no job is early. */
-export type Instant = string | Date;
-
-export type CallOptions = {
-  /** Aborts the call, which then throws the signal's reason. The call may have taken effect all the same. */
-  signal?: AbortSignal | undefined;
-};
-
-export type SeenOptions = {
-  /** The job as you saw it. If somebody has changed it since, the call throws `changed-meanwhile`, and changes nothing. */
-  ifMatch?: { readonly id: string; readonly revision: number };
-};
-
-export type ChangeOptions = CallOptions & {
-  /** Why, in at most 100 characters of plain text. The timelines of the changed jobs and the topic's pause show it. */
-  reason?: string | undefined;
-};
-
-export type RepeatableOptions = CallOptions & {
-  /** Makes your own repeats idempotent: calls with the same key and request have one effect. 1 to 256 characters. Default: a random key. */
-  idempotencyKey?: string;
-};
-
-type JobOptions = {
-  [Name in keyof StoredOptions]: (typeof JOB_OPTIONS)[Name]["kind"] extends "duration"
-    ? Duration
-    : StoredOptions[Name];
-};
-
-/** When a job is due: exactly one of the two. */
-type Time = { delay: Duration; dueAt?: never } | { dueAt: Instant; delay?: never };
-/** At most one of the two. */
-type AnyTime = { delay?: Duration; dueAt?: never } | { dueAt?: Instant; delay?: never };
-
-export type PutOptions = Time & JobOptions & RepeatableOptions & ChangeOptions;
-
-type KeyOptions = {
-  key?: string;
-  onDuplicate?: "reject" | "keep" | "replace" | "postpone";
-  /**
-   * A postponed job is due at most this long after its creation. If a call without `postpone` filed or replaced the job, the time counts
-   * from the job's last change before its first postponement. Required with `onDuplicate: "postpone"`, and allowed only there.
-   */
-  maxDelay?: Duration;
-};
-
-export type EnqueueOptions = PutOptions & KeyOptions;
-type BatchOptions = Time & JobOptions & KeyOptions;
-
-/** The arguments of `enqueue`: the topic, a body of the topic's type, and the options. */
-export type EnqueueArguments<Topics = TopicBodies> = {
-  [T in keyof Topics & string]: [topic: T, body: Topics[T], options: EnqueueOptions];
-}[keyof Topics & string];
-
-/** The arguments of `put`: the topic, the key, and the body with the options. */
-export type PutArguments<Topics = TopicBodies> = {
-  [T in keyof Topics & string]: [topic: T, key: string, job: PutOptions & SeenOptions & { body: Topics[T] }];
-}[keyof Topics & string];
-
-export type NewJobRequest<Topics = TopicBodies> = {
-  [T in keyof Topics & string]: BatchOptions & { topic: T; body: Topics[T] };
-}[keyof Topics & string];
-
-export type Changes<Body = unknown> = AnyTime &
-  RepeatableOptions &
-  ChangeOptions &
-  SeenOptions & { body?: Body };
-
-/** `from ≤ dueAt < to`; for a bulk that redrives, the time of the death. A list or a forecast spans at most 31 days, a bulk 366. */
-type Range = { from?: Instant; to?: Instant };
-/** Jobs with this tag and of this group. An absent field matches every job. */
-type Filters = Pick<StoredOptions, "tag" | "group">;
-/** `pageSize`: how many entries one request reads, 1 to 1,000; 100 by default. */
-type Paged = CallOptions & { pageSize?: number };
-export type ListQuery<T extends string = string> = Range & Paged & Filters & { topic?: T; state?: JobState };
-export type DeadQuery = Paged & Filters;
-export type ForecastQuery<T extends string = string> = Range & CallOptions & { topic?: T };
-/** `step`: how long a step of time is, in whole seconds, 1 to 86,400. */
-export type CountQuery<T extends string = string> = ForecastQuery<T> & { step?: number };
-/** What one request has counted. `counts`: absent without a `step`. `reached`: all jobs that are due before it are counted. `at`: the API's clock. */
-export type CountPart = Pick<ForecastJson, "minutes" | "counts" | "reached" | "at">;
-
-export type NewSchedule<T extends string = string, Body = unknown> = JobOptions & {
-  /** `cron(…)`, `rate(…)` or `at(…)`. */
-  expression: string;
-  /** An IANA name; UTC by default. */
-  timezone?: string;
-  start?: Instant;
-  end?: Instant;
-  /** How much later than its time an occurrence may come: whole minutes, 1 minute to 1 day. */
-  flexibleWindow?: Duration;
-  topic: T;
-  body: Body;
-};
-
-/** `ids`: up to 500 jobs. `max`: 1 to 500, not together with `ids`. `ratePerSecond`: 0.001 to 1,000. `ifMatch`: only with one id. */
-export type RedriveRequest = RepeatableOptions &
-  ChangeOptions &
-  SeenOptions & {
-    ids?: readonly string[];
-    max?: number;
-    delay?: Duration;
-    ratePerSecond?: number;
-  };
-
-/** `delay` and `dueAt` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`. */
-export type BulkRequest<T extends string = string> = Range &
-  AnyTime &
-  Filters &
-  RepeatableOptions &
-  ChangeOptions & {
-    action: "cancel" | "move" | "run" | "redrive";
-    topic: T;
-    /** Whether to count the jobs and change nothing. */
-    dryRun?: boolean;
-    ratePerSecond?: number;
-    /** The cursor of an interrupted bulk of the same request, which then continues. */
-    cursor?: string;
-  };
-
-/** The sums of a whole bulk, or of its parts so far. While parts are left, `cursor` continues the bulk. */
-export type BulkResult = BulkPart;
-
-/** `ratePerSecond`: how many parked jobs start in a second at most, 0.001 to 1,000. */
-export type ResumeOptions = ChangeOptions & { ratePerSecond?: number };
-export type ReceiveOptions = CallOptions & { max?: number; waitSeconds?: number };
-export type RetryOptions = CallOptions & { delay?: Duration; error?: string };
-export type BuryOptions = CallOptions & { error?: string };
+export { type ClientOptions, createClient } from "./http-client.ts";
+export type * from "./options.ts";
+export type { Health, Paused, Redriven, Resumed, ScheduleSummary };
 
 /** `Arguments` if the caller gives the type argument `T`. Otherwise a call with arguments fits another signature. */
 type IfGiven<T, Arguments extends readonly unknown[]> = [T] extends [never] ? [] : Arguments;
@@ -373,31 +236,4 @@ export type Client<Topics = TopicBodies> = {
 
   /** Calls the API to see whether it is reachable. Throws `unavailable` if it does not answer. */
   health(options?: CallOptions): Promise<Health>;
-};
-
-/** Options of a client over HTTP, and of a direct client. */
-export type SchemaOptions<Schemas = TopicSchemas> = {
-  /**
-   * The schemas of bodies by topic, of any library of Standard Schema. Before a call files a job or a schedule, the client checks what JSON makes
-   * of the body, and throws `bad-request` if it does not fit. Then nothing of the call is filed. A body of `reschedule` is not checked here, because
-   * the client does not know the job's topic.
-   */
-  schemas?: Schemas;
-};
-
-export type ClientOptions = SchemaOptions & {
-  /** The URL of the API, with the path of its stage if it has one. */
-  url: string;
-  /**
-   * How the client authenticates. `"iam"`: signs each request (SigV4) with the credentials that the AWS SDK would use. `{ bearer }`:
-   * sends a token. The default is `"none"` for loopback addresses and `"iam"` for hosts of API Gateway. For other hosts `auth` is
-   * required.
-   */
-  auth?: "iam" | "none" | { bearer: string | (() => Promise<string>) };
-  /** The AWS region of the signatures, for a host whose name does not contain its region. */
-  region?: string;
-  /** How long one try may take, in ms; 30,000 by default. For a `receive` the least value is its `waitSeconds` and 10 s more. */
-  timeout?: number;
-  /** Retries after a network error, a timeout, or the status 429, 502, 503 or 504; of a `receive` only after 429. 0 to 100; 5 by default. */
-  retries?: number;
 };

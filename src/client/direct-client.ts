@@ -19,21 +19,25 @@ import type { Service } from "../http/route.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
 import { errorOf, segment, tagOf } from "./call.ts";
-import { type TopicSchemas, type TopicsOf, withSchemas } from "./check-bodies.ts";
+import {
+  type SchemaOptions,
+  type TopicBodies,
+  type TopicSchemas,
+  type TopicsOf,
+  withSchemas,
+} from "./check-bodies.ts";
 import { withCheckedOptions } from "./check-options.ts";
+import type { Client } from "./client.ts";
+import { directlyFor, type Run, readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
 import type {
   CallOptions,
   ChangeOptions,
   Changes,
-  Client,
   EnqueueOptions,
   PutOptions,
   RepeatableOptions,
-  SchemaOptions,
   SeenOptions,
-  TopicBodies,
-} from "./client.ts";
-import { directlyFor, type Run, readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
+} from "./options.ts";
 
 /** The calls that `queue.grantEnqueue(producer)` allows to code inside AWS. */
 export type DirectClient<Topics = TopicBodies> = Pick<

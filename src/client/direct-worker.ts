@@ -5,16 +5,11 @@ import { topicPath } from "../http/parameters.ts";
 import { burying, extending, finishing, receiving, retrying } from "../http/requests.ts";
 import type { Service } from "../http/route.ts";
 import type { Context } from "../protocol/ports.ts";
+import type { TopicBodies } from "./check-bodies.ts";
 import { withCheckedOptions } from "./check-options.ts";
-import type {
-  BuryOptions,
-  CallOptions,
-  Client,
-  ReceiveOptions,
-  RetryOptions,
-  TopicBodies,
-} from "./client.ts";
+import type { Client } from "./client.ts";
 import { readFields, readPath, runDirectly } from "./direct-calls.ts";
+import type { BuryOptions, CallOptions, ReceiveOptions, RetryOptions } from "./options.ts";
 
 /** The calls that `queue.grantPull(topic, worker)` allows to code inside AWS, for the jobs of that topic. */
 export type DirectWorker<Topics = TopicBodies> = Pick<

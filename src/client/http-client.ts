@@ -1,11 +1,34 @@
 import { randomUUID } from "node:crypto";
 import { LONGEST_TIMER } from "../core/constants.ts";
 import { authorizeBy } from "./authorize.ts";
-import { type TopicSchemas, type TopicsOf, withSchemas } from "./check-bodies.ts";
+import {
+  type SchemaOptions,
+  type TopicBodies,
+  type TopicSchemas,
+  type TopicsOf,
+  withSchemas,
+} from "./check-bodies.ts";
 import { checkClientOptions } from "./check-options.ts";
-import type { Client, ClientOptions, TopicBodies } from "./client.ts";
+import type { Client } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
+
+export type ClientOptions = SchemaOptions & {
+  /** The URL of the API, with the path of its stage if it has one. */
+  url: string;
+  /**
+   * How the client authenticates. `"iam"`: signs each request (SigV4) with the credentials that the AWS SDK would use. `{ bearer }`:
+   * sends a token. The default is `"none"` for loopback addresses and `"iam"` for hosts of API Gateway. For other hosts `auth` is
+   * required.
+   */
+  auth?: "iam" | "none" | { bearer: string | (() => Promise<string>) };
+  /** The AWS region of the signatures, for a host whose name does not contain its region. */
+  region?: string;
+  /** How long one try may take, in ms; 30,000 by default. For a `receive` the least value is its `waitSeconds` and 10 s more. */
+  timeout?: number;
+  /** Retries after a network error, a timeout, or the status 429, 502, 503 or 504; of a `receive` only after 429. 0 to 100; 5 by default. */
+  retries?: number;
+};
 
 /** ms. Longer than the 29 s after which Lambda stops the API's function. */
 const TIMEOUT = 30_000;

@@ -2,8 +2,9 @@ import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 import { parseInstant } from "../general/times.ts";
 import type { BulkPart, ForecastJson } from "../http/answers.ts";
+import type { BulkResult, CountPart } from "./answers.ts";
 import { type Call, QUOTED, type Query, type Shape } from "./call.ts";
-import type { BulkRequest, BulkResult, CountPart, CountQuery, ForecastQuery, Instant } from "./client.ts";
+import type { BulkRequest, CountQuery, ForecastQuery, Instant } from "./options.ts";
 
 type MinuteCount = ForecastJson["minutes"][number];
 

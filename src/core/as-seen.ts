@@ -1,5 +1,5 @@
 import { MinutehandError } from "./errors.ts";
-import type { Head } from "./items.ts";
+import type { Head } from "./home.ts";
 
 /**
  * What a caller has seen of the job that it changes: any job (`*`), or one of these revisions, as `<revision>` or `<id>.<revision>`. Each change

@@ -1,6 +1,136 @@
 import { iso } from "../general/times.ts";
+import type { Actor } from "./actor.ts";
 import { EXPIRY_GRACE, LAST_START_BEFORE_EXPIRY, LEASE_GRACE, NEAR, SWEPT_AHEAD } from "./constants.ts";
-import { type Head, type Home, type State, sortable } from "./items.ts";
+import { sortable } from "./item-keys.ts";
+import type { Key } from "./items.ts";
+import type { KeptOptions } from "./job-options.ts";
+
+export type State = "scheduled" | "running" | "done" | "cancelled" | "dead" | "expired";
+
+/** What a caller, an event or a schedule has asked for. */
+type Asked = KeptOptions & {
+  topic: string;
+  /** JSON text as it stands in messages. */
+  body: string;
+  key?: string;
+  untracked?: true;
+  /** When the job was filed. If an event filed it: when that event happened. */
+  createdAt: number;
+  /**
+   * The due time that was asked for last, with the random part of its `spread`. It may lie before `dueAt`: whoever asks late, the job is due at
+   * once. Retries keep it, and `expiresAfter` counts from it.
+   */
+  wantedAt: number;
+  /** When a caller or an event last moved, replaced or redrove the job, or when an event filed it. */
+  askedAt?: number;
+  /** The time of the latest event that filed, replaced or kept the job. */
+  eventAt?: number;
+  /** Up to when the job may be postponed. */
+  postponeUntil?: number;
+};
+
+/** When the job may start. */
+type Start = {
+  /** When the job is due: the time of its next run, or of its last. */
+  dueAt: number;
+  /** Set if the time that was asked for had passed when the job was filed or moved. Then `ifLate` counts from `wantedAt`, until a retry. */
+  askedLate?: true;
+  /** The start that a pause, a limit or a window gave the job. The time before it does not count as lateness. */
+  heldUntil?: number;
+  /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
+  hasSchedule?: true;
+};
+
+/** The present claim, or the last one if the job has ended. */
+type Claim = {
+  token: string;
+  leaseEnd: number;
+  claimedAt: number;
+  /** An event asked for a cancel during the run: the job does not run again, unless a `keep`, or a change after a crash, lifts the cancel. */
+  cancelAskedAt?: number;
+};
+/** Since its last move the job has not been claimed. */
+type NoClaim = {
+  token?: never;
+  leaseEnd?: never;
+  cancelAskedAt?: never;
+  /** When the job was claimed before its last move. */
+  claimedAt?: number;
+};
+
+type End = { finishedAt: number; expiresAt: number };
+/** `expiresAt`: only of an untracked job. */
+type NoEnd = { finishedAt?: never; expiresAt?: number };
+
+/** What the queue itself notes of a job. */
+type Bookkeeping = {
+  v: number;
+  id: string;
+  /** How often the job was moved. */
+  revision: number;
+  /** Attempts used, a present run included. A redrive, a reschedule or a replacement sets 0. A run that asked for another does not count. */
+  attempt: number;
+  /** Never stored. The job may have been sent before, and the present sender only makes sure that there is a message. */
+  spare?: true;
+  /** When the message was sent that led to the job's present claim, or to its end without a claim. A move removes this time. */
+  sentAt?: number;
+  /** Set if the job has run since its last restart, and its time was then changed, which sets `attempt` to 0. */
+  hasRun?: true;
+  /** How often the job was redriven, or was changed to something else after it had run. */
+  restarts?: number;
+  /** The last ten bulks that moved or cancelled the job, newest first: `<id of the bulk> <due time before the bulk, in ms>` of each. */
+  bulk?: string;
+  /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. The items must outlive the job. */
+  once?: string;
+  /** The last ten calls with an `Idempotency-Key` that changed the job, a line each: `<hash of the key>.<hash of the request>`. */
+  calls?: string;
+  /** What happened to the job before its last move: the last entries, oldest first. Each move adds what it overwrites. */
+  log?: LogEntry[];
+  /** Who cancelled the job. An event that cancelled the job's run is known by `cancelAskedAt`. */
+  cancelledBy?: Actor;
+  lastError?: string;
+  /** The last ten settles of pulled runs that did not succeed, a line each: `<verb>:<token>`. A repeat with the same receipt is recognised. */
+  settledBy?: string;
+};
+
+/** A job. A job that succeeds at once costs three writes: file, claim, settle. Each write is billed by the size of the whole item. */
+export type Home = Key &
+  Asked &
+  Start &
+  Bookkeeping &
+  (
+    | ({ state: "scheduled" } & NoClaim & NoEnd)
+    | ({ state: "running" } & Claim & NoEnd)
+    | ({ state: "done" } & Claim & End)
+    | ({ state: "expired" } & NoClaim & End)
+    | ({ state: "cancelled" } & (Claim | NoClaim) & End)
+    | ({ state: "dead" } & (Claim | NoClaim) & End)
+  );
+/** The home of a job in one of these states. */
+export type HomeIn<S extends State> = Extract<Home, { state: S }>;
+
+/** A job without its body. Code that keeps many jobs in memory keeps heads: a body may have 200 KiB. */
+export type Head = HeadOf<Home>;
+type HeadOf<H> = H extends unknown ? Omit<H, "body"> : never;
+
+/** One thing that happened to a job, at the time `at`. */
+export type LogEntry = {
+  what: "sent" | "claimed" | "failed" | "asked-to-retry" | "retried" | "moved" | "dead";
+  at: number;
+  /** The number of the run, if the entry is about one. */
+  attempt?: number;
+  /** The new due time, if the entry is about a move or a retry. */
+  dueAt?: number;
+  /** Who moved the job. */
+  by?: Actor;
+  /** How late the run started, in ms, if the entry is about a claim. Holds do not count. */
+  late?: number;
+  error?: string;
+};
+
+export function headOf({ body: _, ...head }: Home): Head {
+  return head;
+}
 
 // What a home means at a moment. `states.ts` says which changes lead from one state to another.
 

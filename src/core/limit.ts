@@ -1,5 +1,5 @@
 import { BUCKET } from "./constants.ts";
-import { minuteOf } from "./items.ts";
+import { minuteOf } from "./item-keys.ts";
 
 /** A rate limit: at most `starts` in each period of `ms`. Periods begin at whole multiples of `ms` since the epoch. */
 export type Period = { readonly ms: number; readonly starts: number };

@@ -1,6 +1,6 @@
 import { iso } from "../general/times.ts";
 import { UNREADABLE_WAIT } from "./constants.ts";
-import type { Home } from "./items.ts";
+import type { Home } from "./home.ts";
 import { isJobId } from "./job-id.ts";
 import { CARRIED_OPTIONS, type CarriedOptions, optionTrouble } from "./job-options.ts";
 import { toJson } from "./json.ts";

@@ -1,8 +1,7 @@
 import { batchesOf } from "../general/batches.ts";
 import { iso } from "../general/times.ts";
 import { LONGEST_HIDE, PACK_BYTES, RELEASE_EARLY, SQS_MAX_DELAY } from "./constants.ts";
-import { startsAt } from "./home.ts";
-import type { Home } from "./items.ts";
+import { type Home, startsAt } from "./home.ts";
 import { jobText, messageText } from "./message.ts";
 
 /** Jobs of one topic and one group that start in the same second and share a message. `start`: the earliest start of them. */

@@ -1,4 +1,4 @@
-import { sortable } from "./items.ts";
+import { sortable } from "./item-keys.ts";
 
 declare const position: unique symbol;
 

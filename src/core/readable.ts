@@ -1,15 +1,7 @@
 import { MinutehandError } from "./errors.ts";
-import {
-  type Head,
-  type Home,
-  ITEM_VERSION,
-  type Item,
-  idIn,
-  isLookKey,
-  type Key,
-  type State,
-  timeOf,
-} from "./items.ts";
+import type { Head, Home, State } from "./home.ts";
+import { idIn, isLookKey, timeOf } from "./item-keys.ts";
+import { ITEM_VERSION, type Item, type Key } from "./items.ts";
 import { addressOf } from "./job-id.ts";
 import { KEPT_OPTIONS, optionTrouble } from "./job-options.ts";
 

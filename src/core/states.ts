@@ -1,4 +1,6 @@
-import { type Home, type HomeIn, homeKey, type Key, type State } from "./items.ts";
+import type { Home, HomeIn, State } from "./home.ts";
+import { homeKey } from "./item-keys.ts";
+import type { Key } from "./items.ts";
 import { KEPT_OPTIONS } from "./job-options.ts";
 
 /**

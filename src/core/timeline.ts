@@ -1,7 +1,6 @@
 import { type Actor, actorOf } from "./actor.ts";
 import { LOG_BYTES, LOG_ENTRIES, LOG_ERROR_BYTES } from "./constants.ts";
-import { crashOf, isFinished, startsAt } from "./home.ts";
-import type { Home, HomeIn, LogEntry, State } from "./items.ts";
+import { crashOf, type Home, type HomeIn, isFinished, type LogEntry, type State, startsAt } from "./home.ts";
 import { addressOf } from "./job-id.ts";
 import { onceNotesOf } from "./once.ts";
 import { truncateError } from "./thrown.ts";

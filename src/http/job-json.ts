@@ -1,5 +1,4 @@
-import { stateAt } from "../core/home.ts";
-import type { Head, Home } from "../core/items.ts";
+import { type Head, type Home, stateAt } from "../core/home.ts";
 import { keptOptionsOf, optionsInSeconds } from "../core/job-options.ts";
 import { type Happening, timelineOf } from "../core/timeline.ts";
 import { iso } from "../general/times.ts";

@@ -1,4 +1,4 @@
-import type { Head } from "../core/items.ts";
+import type { Head } from "../core/home.ts";
 import { addressOf } from "../core/job-id.ts";
 import { inConsole, type Logs, logUrl } from "../settings/log-groups.ts";
 

@@ -1,6 +1,6 @@
 import type { IfMatch } from "../core/as-seen.ts";
 import type { MinutehandError } from "../core/errors.ts";
-import type { Home } from "../core/items.ts";
+import type { Home } from "../core/home.ts";
 import type { JobOptions } from "../core/job-options.ts";
 
 /** A job to enqueue. The caller has validated it. */

@@ -1,6 +1,6 @@
 import type { Actor } from "../core/actor.ts";
 import { MinutehandError, untrackedTopic } from "../core/errors.ts";
-import { ttl } from "../core/items.ts";
+import { ttl } from "../core/item-keys.ts";
 import { type TopicPolicy, topicPolicy } from "../settings/policy.ts";
 import type { NewJob } from "./new-job.ts";
 import type { Context } from "./ports.ts";

@@ -1,4 +1,4 @@
-import { minuteOf } from "../core/items.ts";
+import { minuteOf } from "../core/item-keys.ts";
 import { parseOccurrence } from "../core/occurrence.ts";
 import { fileOccurrence } from "../protocol/file/recurring.ts";
 import { tick } from "../protocol/hand-over/tick.ts";

@@ -1,5 +1,6 @@
 import type { Answered } from "../client/call.ts";
-import type { Client, TopicBodies } from "../client/client.ts";
+import type { TopicBodies } from "../client/check-bodies.ts";
+import type { Client } from "../client/client.ts";
 import { clientOver } from "../client/client-over.ts";
 import { unlessAborted } from "../client/direct-calls.ts";
 import { createApp } from "../http/app.ts";

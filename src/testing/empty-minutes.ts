@@ -1,5 +1,5 @@
 import { AUDIT_AFTER } from "../core/constants.ts";
-import { bucketOf, minuteOf, timeOf } from "../core/items.ts";
+import { bucketOf, minuteOf, timeOf } from "../core/item-keys.ts";
 import { drawToken } from "../core/job-id.ts";
 import { beforeTime, type Position } from "../core/position.ts";
 import { type Range, withDone } from "../core/ranges.ts";

@@ -1,4 +1,4 @@
-import type { PulledJob } from "../client/client.ts";
+import type { PulledJob } from "../client/answers.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
 import { startIn } from "./upcoming.ts";
 

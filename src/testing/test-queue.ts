@@ -1,8 +1,10 @@
+import type { Job } from "../client/answers.ts";
 import { jsonOf } from "../client/call.ts";
 import { type TopicSchemas, withSchemas } from "../client/check-bodies.ts";
-import type { Client, Duration, Instant, Job } from "../client/client.ts";
+import type { Client } from "../client/client.ts";
+import type { Duration, Instant } from "../client/options.ts";
 import { receiverSecret } from "../consumer/webhook/receiver-secret.ts";
-import type { Home } from "../core/items.ts";
+import type { Home } from "../core/home.ts";
 import { drawToken } from "../core/job-id.ts";
 import { SIZES } from "../core/work-sizes.ts";
 import { instantRule, parseDuration, parseInstant } from "../general/times.ts";

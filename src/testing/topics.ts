@@ -1,4 +1,4 @@
-import type { Duration } from "../client/client.ts";
+import type { Duration } from "../client/options.ts";
 import type { Consumer } from "../consumer/consumer.ts";
 import { type JobHandler, runWith } from "../consumer/run-handler.ts";
 import type { RunJob } from "../consumer/run-jobs.ts";

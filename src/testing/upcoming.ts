@@ -1,5 +1,5 @@
 import { AUDIT_AFTER, BUCKET, LOOKAHEAD } from "../core/constants.ts";
-import { minuteOf, parkedIn } from "../core/items.ts";
+import { minuteOf, parkedIn } from "../core/item-keys.ts";
 import { parseMessage, startOf } from "../core/message.ts";
 import { listSchedules, nextOccurrences } from "../protocol/file/recurring.ts";
 import { readPauses } from "../protocol/gate/known-pauses.ts";

@@ -1,5 +1,6 @@
 import { beforeAll, expect, inject, test } from "vitest";
-import { createClient, type JobSummary } from "../../src/client/client.ts";
+import type { JobSummary } from "../../src/client/answers.ts";
+import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 
 const browser = testBrowser();

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import type { Client, EnqueueOptions } from "../../src/client/client.ts";
+import type { Client } from "../../src/client/client.ts";
+import type { EnqueueOptions } from "../../src/client/options.ts";
 
 /** Each with a key, at most 500 a call. On a slow machine the database may answer too late for some, so the call is repeated. */
 export async function fileAll(

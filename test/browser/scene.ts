@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import type { Client, JobSummary } from "../../src/client/client.ts";
+import type { JobSummary } from "../../src/client/answers.ts";
+import type { Client } from "../../src/client/client.ts";
 import { PATIENCE_MS } from "../patience.ts";
 
 /** Jobs in the states that a person meets, by what is special about them. */

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import type { BulkResult } from "../../src/client/answers.ts";
 import { fetchable, type Transport } from "../../src/client/call.ts";
-import { type BulkResult, type Client, MinutehandError } from "../../src/client/client.ts";
+import { type Client, MinutehandError } from "../../src/client/client.ts";
 import { clientOver } from "../../src/client/client-over.ts";
 import { directOn } from "../../src/client/direct-client.ts";
 import { createTelemetry } from "../../src/environment/telemetry.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { runJobs } from "../../src/consumer/run-jobs.ts";
 import { DAY, MOST_RECEIVES } from "../../src/core/constants.ts";
-import { homeKey } from "../../src/core/items.ts";
+import { homeKey } from "../../src/core/item-keys.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { reschedule } from "../../src/protocol/change/reschedule.ts";
 import { enqueueMany } from "../../src/protocol/file/enqueue.ts";

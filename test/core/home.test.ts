@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CLOCK_MARGIN, NEAR } from "../../src/core/constants.ts";
-import { hasCrashed, isRunning, stateAt } from "../../src/core/home.ts";
-import type { Home } from "../../src/core/items.ts";
+import { type Home, hasCrashed, isRunning, stateAt } from "../../src/core/home.ts";
 import { readHome } from "../../src/core/readable.ts";
 import { TIME, waitingHome } from "./waiting-home.ts";
 

@@ -1,4 +1,5 @@
-import { type Home, homeKey } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
+import { homeKey } from "../../src/core/item-keys.ts";
 import { drawJobId } from "../../src/core/job-id.ts";
 
 export const TIME = Date.UTC(2026, 2, 1, 9, 30, 15, 250);

@@ -1,4 +1,4 @@
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { drawsOf } from "../sim/draws.ts";
 import { startPullers } from "./pullers.ts";
 import { startTicks } from "./ticks.ts";

@@ -1,5 +1,5 @@
 import { MARK_AFTER } from "../../src/core/constants.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import type { Plan } from "./hand-over.ts";
 import { CALM } from "./weather.ts";

@@ -1,4 +1,4 @@
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import type { Answer } from "./api.ts";
 import type { World } from "./world.ts";
 

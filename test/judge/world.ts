@@ -1,5 +1,5 @@
 import { BACKLOG_PATIENCE } from "../../src/core/constants.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { SIZES, type Sizes } from "../../src/core/work-sizes.ts";
 import type { Context } from "../../src/protocol/ports.ts";
 import type { Policy, TopicPolicy } from "../../src/settings/policy.ts";

@@ -7,7 +7,8 @@ import { notifyMerchant } from "../../examples/payment-notice/notify-merchant.ts
 import type { Topics } from "../../examples/topics.ts";
 import { LocalError } from "../../local/local-error.ts";
 import { freePort } from "../../local/processes/free-port.ts";
-import { type Client, createClient, type Job } from "../../src/client/client.ts";
+import type { Job } from "../../src/client/answers.ts";
+import { type Client, createClient } from "../../src/client/client.ts";
 import { receiverSecret } from "../../src/consumer/webhook/receiver-secret.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import type { Server, Session } from "../deploy/session.ts";

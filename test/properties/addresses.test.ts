@@ -13,7 +13,7 @@ import {
   sortable,
   timeOf,
   ttl,
-} from "../../src/core/items.ts";
+} from "../../src/core/item-keys.ts";
 import { addressOf, drawJobId, drawToken, isJobId } from "../../src/core/job-id.ts";
 import { byBytes } from "../../src/testing/stored-value.ts";
 import { idAt, key, LAST, randomBytes, shards, time, topic } from "./kinds.ts";

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { PACK_BYTES } from "../../src/core/constants.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { type Pack, packsOf } from "../../src/core/packs.ts";
 import { batchesOf, chunksOf, inParallel } from "../../src/general/batches.ts";

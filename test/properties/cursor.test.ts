@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { BUCKET } from "../../src/core/constants.ts";
-import { type Cursor, cursorKey, ITEM_VERSION, sortable } from "../../src/core/items.ts";
+import { cursorKey, sortable } from "../../src/core/item-keys.ts";
+import { type Cursor, ITEM_VERSION } from "../../src/core/items.ts";
 import { beforeTime, type Position } from "../../src/core/position.ts";
 import { isUndone } from "../../src/core/ranges.ts";
 import { advance, type Reached, readCursor, sweepProgress } from "../../src/protocol/hand-over/cursor.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import type { Home } from "../../src/core/items.ts";
-import { homeKey } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
+import { homeKey } from "../../src/core/item-keys.ts";
 import { drawJobId } from "../../src/core/job-id.ts";
 import { toJson } from "../../src/core/json.ts";
 

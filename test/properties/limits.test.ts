@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { STARTS_AHEAD } from "../../src/core/constants.ts";
-import { minuteOf } from "../../src/core/items.ts";
+import { minuteOf } from "../../src/core/item-keys.ts";
 import { beginOf, type Period, periodOf, startsFarAhead, type Wanted } from "../../src/core/limit.ts";
 import { nextOpening } from "../../src/cron/window.ts";
 import { bookStarts } from "../../src/protocol/gate/book-starts.ts";

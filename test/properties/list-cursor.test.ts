@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import { deadKey, sortable, timeOf } from "../../src/core/items.ts";
+import { deadKey, sortable, timeOf } from "../../src/core/item-keys.ts";
 import { afterJob, beforeTime } from "../../src/core/position.ts";
 import {
   decodeBulkCursor,

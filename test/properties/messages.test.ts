@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect } from "vitest";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { isJobId } from "../../src/core/job-id.ts";
 import { toJson } from "../../src/core/json.ts";
 import { deadText, jobText, messageText, newestRevisions, parseMessage } from "../../src/core/message.ts";

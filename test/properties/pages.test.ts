@@ -2,18 +2,9 @@ import fc from "fast-check";
 import { describe, expect } from "vitest";
 import * as z from "zod/mini";
 import { BUCKET, BULK_PART, DAY } from "../../src/core/constants.ts";
-import {
-  bucketOf,
-  deadKey,
-  type Home,
-  ITEM_VERSION,
-  type Item,
-  lookAt,
-  minuteOf,
-  sortable,
-  timeOf,
-  ttl,
-} from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
+import { bucketOf, deadKey, lookAt, minuteOf, sortable, timeOf, ttl } from "../../src/core/item-keys.ts";
+import { ITEM_VERSION, type Item } from "../../src/core/items.ts";
 import {
   afterJob,
   BEGINNING,

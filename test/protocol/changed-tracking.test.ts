@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DAY } from "../../src/core/constants.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { cancel } from "../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../src/protocol/change/pause.ts";
 import { enqueue } from "../../src/protocol/file/enqueue.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Home, Item } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
+import type { Item } from "../../src/core/items.ts";
 import { cancel } from "../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../src/protocol/change/pause.ts";
 import { enqueue } from "../../src/protocol/file/enqueue.ts";

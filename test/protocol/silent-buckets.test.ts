@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { Home, Key } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
+import type { Key } from "../../src/core/items.ts";
 import { pauseTopic } from "../../src/protocol/change/pause.ts";
 import { reschedule } from "../../src/protocol/change/reschedule.ts";
 import { enqueueMany } from "../../src/protocol/file/enqueue.ts";

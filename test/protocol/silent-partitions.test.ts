@@ -2,15 +2,14 @@ import { describe, expect, test } from "vitest";
 import { BATCH_PATIENCE, DAY } from "../../src/core/constants.ts";
 import {
   bucketOf,
-  type Item,
-  type Key,
   keyItemKey,
   onceKey,
   parkedIn,
   pauseKey,
   TROUBLED_TOPICS,
   troubledIn,
-} from "../../src/core/items.ts";
+} from "../../src/core/item-keys.ts";
+import type { Item, Key } from "../../src/core/items.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { SIZES } from "../../src/core/work-sizes.ts";
 import { pauseTopic } from "../../src/protocol/change/pause.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { homeKey, lookAt } from "../../src/core/items.ts";
+import { homeKey, lookAt } from "../../src/core/item-keys.ts";
 import { pauseTopic } from "../../src/protocol/change/pause.ts";
 import { enqueueMany } from "../../src/protocol/file/enqueue.ts";
 import { resume } from "../../src/protocol/hand-over/release.ts";

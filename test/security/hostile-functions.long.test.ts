@@ -8,7 +8,7 @@ import type {
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { httpPost } from "../../src/consumer/webhook/post.ts";
 import { webhookOn } from "../../src/consumer/webhook.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { jobText, messageText } from "../../src/core/message.ts";
 import { createContext } from "../../src/environment/context.ts";
 import { TIMERS } from "../../src/environment/process.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { DAY } from "../../src/core/constants.ts";
-import { pauseKey } from "../../src/core/items.ts";
+import { pauseKey } from "../../src/core/item-keys.ts";
 import { resumeTopic } from "../../src/protocol/change/pause.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
 import { type Answer, MARK } from "./deployment.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { DAY } from "../../src/core/constants.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { jobText, messageText } from "../../src/core/message.ts";
 import { resumeTopic } from "../../src/protocol/change/pause.ts";
 import type { NewJob } from "../../src/protocol/new-job.ts";

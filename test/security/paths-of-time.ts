@@ -1,6 +1,8 @@
 import { expect } from "vitest";
 import { DAY } from "../../src/core/constants.ts";
-import { type Home, ITEM_VERSION, parkedKey } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
+import { parkedKey } from "../../src/core/item-keys.ts";
+import { ITEM_VERSION } from "../../src/core/items.ts";
 import { resumeTopic } from "../../src/protocol/change/pause.ts";
 import { enqueue, enqueueMany } from "../../src/protocol/file/enqueue.ts";
 import type { NewJob } from "../../src/protocol/new-job.ts";

@@ -2,9 +2,9 @@ import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
 import { PurgeQueueCommand, SendMessageCommand } from "@aws-sdk/client-sqs";
 import { expect } from "vitest";
 import { DAY } from "../../src/core/constants.ts";
+import type { Home } from "../../src/core/home.ts";
 import {
   bulkNoteKey,
-  type Home,
   keyItemKey,
   limitedKey,
   minuteOf,
@@ -12,7 +12,7 @@ import {
   pausedTopicKey,
   startsKey,
   ttl,
-} from "../../src/core/items.ts";
+} from "../../src/core/item-keys.ts";
 import { counterOf } from "../../src/core/limit.ts";
 import { deadText, jobText, messageText } from "../../src/core/message.ts";
 import { callMarkOf } from "../../src/http/new-job.ts";

@@ -1,4 +1,4 @@
-import { timeOf } from "../../src/core/items.ts";
+import { timeOf } from "../../src/core/item-keys.ts";
 import type { Row } from "./services/expressions.ts";
 
 const MINUTE = 60_000;

@@ -1,4 +1,4 @@
-import { timeOf } from "../../src/core/items.ts";
+import { timeOf } from "../../src/core/item-keys.ts";
 import { periodOf } from "../../src/core/limit.ts";
 import { SIZES, type Sizes } from "../../src/core/work-sizes.ts";
 import { noterOf } from "./answers.ts";

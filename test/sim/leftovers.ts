@@ -1,4 +1,4 @@
-import { homeKey } from "../../src/core/items.ts";
+import { homeKey } from "../../src/core/item-keys.ts";
 import type { Dynamo } from "./services/dynamo.ts";
 import type { Row } from "./services/expressions.ts";
 import { LAMBDA_TOPICS } from "./topics.ts";

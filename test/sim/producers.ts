@@ -1,5 +1,6 @@
-import type { EnqueueOptions, NewJobRequest, TopicBodies } from "../../src/client/client.ts";
+import type { TopicBodies } from "../../src/client/check-bodies.ts";
 import { directOn } from "../../src/client/direct-client.ts";
+import type { EnqueueOptions, NewJobRequest } from "../../src/client/options.ts";
 import { MinutehandError } from "../../src/core/errors.ts";
 import type { Context } from "../../src/protocol/ports.ts";
 import type { Machine } from "./machine.ts";

@@ -1,4 +1,5 @@
-import { bucketOf, ITEM_VERSION, sortable } from "../../src/core/items.ts";
+import { bucketOf, sortable } from "../../src/core/item-keys.ts";
+import { ITEM_VERSION } from "../../src/core/items.ts";
 import { addressOf, drawJobId } from "../../src/core/job-id.ts";
 import type { Draws } from "./draws.ts";
 import type { Row } from "./services/expressions.ts";

@@ -1,4 +1,4 @@
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import type { Row } from "./services/expressions.ts";
 import type { Court, Run, Told, Violation } from "./witness/bench.ts";
 import type { Sent } from "./witness/hand-overs.ts";

@@ -2,15 +2,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { sqsQueues } from "../../src/aws/queues.ts";
 import { BODY_BYTES, MAX_SHARDS } from "../../src/core/constants.ts";
-import {
-  type Home,
-  homeKey,
-  type Item,
-  type Key,
-  lookAt,
-  type Parked,
-  parkedKey,
-} from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
+import { homeKey, lookAt, parkedKey } from "../../src/core/item-keys.ts";
+import type { Item, Key, Parked } from "../../src/core/items.ts";
 import { addressOf, drawJobId } from "../../src/core/job-id.ts";
 import { pauseTopic, resumeTopic } from "../../src/protocol/change/pause.ts";
 import { listLimited } from "../../src/protocol/gate/limited-topics.ts";

@@ -1,4 +1,5 @@
-import type { Cursor, Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
+import type { Cursor } from "../../src/core/items.ts";
 import { type Pulled, receive } from "../../src/protocol/run/pull.ts";
 import { consume } from "./consume.ts";
 import type { World } from "./world.ts";

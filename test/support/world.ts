@@ -1,4 +1,4 @@
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { isUnreadable } from "../../src/core/readable.ts";
 import { SIZES, type Sizes } from "../../src/core/work-sizes.ts";

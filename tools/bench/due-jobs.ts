@@ -1,5 +1,5 @@
 import { BATCH_JOBS } from "../../src/core/constants.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { chunksOf } from "../../src/general/batches.ts";
 import { enqueueMany } from "../../src/protocol/file/enqueue.ts";
 import type { NewJob } from "../../src/protocol/new-job.ts";

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { BatchStatementRequest } from "@aws-sdk/client-dynamodb";
 import { DeleteMessageBatchCommand, type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { DAY, SQS_BATCH_ENTRIES, STATEMENT_BATCH } from "../../src/core/constants.ts";
-import { homeKey } from "../../src/core/items.ts";
+import { homeKey } from "../../src/core/item-keys.ts";
 import { chunksOf } from "../../src/general/batches.ts";
 import { type Emulators, plainClients } from "./plain-clients.ts";
 import { runStatements } from "./plain-table.ts";

@@ -6,7 +6,7 @@ import {
   type SQSClient,
 } from "@aws-sdk/client-sqs";
 import { SQS_BATCH_ENTRIES } from "../../src/core/constants.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { delaySecondsOf, packsOf } from "../../src/core/packs.ts";
 import type { TopicPolicy } from "../../src/settings/policy.ts";
 import { load } from "./load.ts";

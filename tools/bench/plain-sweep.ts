@@ -1,5 +1,5 @@
 import { type AttributeValue, QueryCommand, type QueryCommandOutput } from "@aws-sdk/client-dynamodb";
-import { bucketOf } from "../../src/core/items.ts";
+import { bucketOf } from "../../src/core/item-keys.ts";
 import { SIZES } from "../../src/core/work-sizes.ts";
 import { topicPolicy } from "../../src/settings/policy.ts";
 import type { PlainClients } from "./plain-clients.ts";

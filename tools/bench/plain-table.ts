@@ -8,7 +8,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { STATEMENT_BATCH } from "../../src/core/constants.ts";
-import type { Home } from "../../src/core/items.ts";
+import type { Home } from "../../src/core/home.ts";
 import { load } from "./load.ts";
 
 /** How many batches are in flight at once: as many as in one call of Minutehand (`src/aws/statements.ts`, `src/aws/send.ts`). */

@@ -1,4 +1,4 @@
-import type { State } from "../../src/core/items.ts";
+import type { State } from "../../src/core/home.ts";
 import { CHANGES, type Row } from "../../src/core/states.ts";
 
 type Place = { readonly x: number; readonly y: number };

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { BulkRequest, BulkResult } from "../../../src/client/client.ts";
+import type { BulkResult } from "../../../src/client/answers.ts";
+import type { BulkRequest } from "../../../src/client/options.ts";
 import { type Counting, jobsText, selectionText, useChange, useCount, WORDS } from "../bulk-calls.ts";
 import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { BulkRequest } from "../../../src/client/client.ts";
+import type { BulkRequest } from "../../../src/client/options.ts";
 import { type JobSelection, untrackedTrouble } from "../reads.ts";
 import { now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";

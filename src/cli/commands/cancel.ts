@@ -1,5 +1,5 @@
 import { Argument, type Command } from "commander";
-import type { JobSummary } from "../../client/client.ts";
+import type { JobSummary } from "../../client/answers.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { chunksOf } from "../../general/batches.ts";

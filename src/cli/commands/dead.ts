@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { DeadQuery, JobSummary } from "../../client/client.ts";
+import type { JobSummary } from "../../client/answers.ts";
+import type { DeadQuery } from "../../client/options.ts";
 import { wholeNumber } from "../arguments.ts";
 import { JOB_COLUMNS } from "../columns.ts";
 import { examples } from "../examples.ts";

@@ -5,7 +5,8 @@ import { chooseDatabase } from "../../../local/processes/database.ts";
 import { isProcessRunning } from "../../../local/processes/processes.ts";
 import { DATA_FOLDER, readRecord } from "../../../local/runner-record.ts";
 import packageJson from "../../../package.json" with { type: "json" };
-import type { Client, TopicReport } from "../../client/client.ts";
+import type { TopicReport } from "../../client/answers.ts";
+import type { Client } from "../../client/client.ts";
 import { inParallel } from "../../general/batches.ts";
 import {
   type Check,

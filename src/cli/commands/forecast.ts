@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ForecastQuery } from "../../client/client.ts";
+import type { ForecastQuery } from "../../client/options.ts";
 import { instant } from "../arguments.ts";
 import { chartOf } from "../chart.ts";
 import { many } from "../columns.ts";

@@ -1,5 +1,5 @@
 import { Argument, type Command } from "commander";
-import type { Job } from "../../client/client.ts";
+import type { Job } from "../../client/answers.ts";
 import { jobId } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
 import { actorLine, styleOf } from "../columns.ts";

@@ -1,5 +1,6 @@
 import { Argument, type Command } from "commander";
-import type { Duration, Redriven } from "../../client/client.ts";
+import type { Redriven } from "../../client/client.ts";
+import type { Duration } from "../../client/options.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { chunksOf } from "../../general/batches.ts";
 import { parseDuration } from "../../general/times.ts";

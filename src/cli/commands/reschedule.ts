@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import type { Changes } from "../../client/client.ts";
+import type { Changes } from "../../client/options.ts";
 import { durationArgument, instant, jobId, REASON, rate } from "../arguments.ts";
 import { readBody } from "../body.ts";
 import { UsageError } from "../cli-error.ts";

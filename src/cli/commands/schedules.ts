@@ -1,5 +1,7 @@
 import type { Command } from "commander";
-import type { NewSchedule, Schedule, ScheduleSummary } from "../../client/client.ts";
+import type { Schedule } from "../../client/answers.ts";
+import type { ScheduleSummary } from "../../client/client.ts";
+import type { NewSchedule } from "../../client/options.ts";
 import { durationArgument, instant } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { printable } from "../../../local/printable.ts";
-import type { JobSummary } from "../../client/client.ts";
+import type { JobSummary } from "../../client/answers.ts";
 import { parseDuration } from "../../general/times.ts";
 import { durationArgument, durationFrom } from "../arguments.ts";
 import { brief, styleOf } from "../columns.ts";

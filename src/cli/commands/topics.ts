@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { TopicReport } from "../../client/client.ts";
+import type { TopicReport } from "../../client/answers.ts";
 import { isBehind, sweepText } from "../checks.ts";
 import { counted, pausedBy } from "../columns.ts";
 import { examples } from "../examples.ts";

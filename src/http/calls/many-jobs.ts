@@ -1,6 +1,6 @@
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import type { Head } from "../../core/items.ts";
+import type { Head } from "../../core/home.ts";
 import { toJson } from "../../core/json.ts";
 import { cancelMany } from "../../protocol/change/cancel.ts";
 import { enqueueManyCounted } from "../../protocol/file/filing-limit.ts";

@@ -1,5 +1,5 @@
 import type * as z from "zod/mini";
-import type { Home } from "../../core/items.ts";
+import type { Home } from "../../core/home.ts";
 import { iso } from "../../general/times.ts";
 import type { Context, Timers } from "../../protocol/ports.ts";
 import { receive } from "../../protocol/run/pull.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { DAY, LIST_JOBS, LONGEST_LIST, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { timeOf } from "../../core/items.ts";
+import { timeOf } from "../../core/item-keys.ts";
 import type { Position } from "../../core/position.ts";
 import { iso } from "../../general/times.ts";
 import { requireTopic } from "../../protocol/policy.ts";

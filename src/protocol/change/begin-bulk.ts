@@ -1,4 +1,5 @@
-import { type BulkNote, bulkNoteKey } from "../../core/items.ts";
+import { bulkNoteKey } from "../../core/item-keys.ts";
+import type { BulkNote } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import type { CallMark } from "../../core/once.ts";
 import { beforeTime, type Position } from "../../core/position.ts";

@@ -1,5 +1,5 @@
 import { MinutehandError } from "../../core/errors.ts";
-import type { Head } from "../../core/items.ts";
+import type { Head } from "../../core/home.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { readHeads } from "../store/read-job.ts";

@@ -1,5 +1,6 @@
 import { BULK_GRACE, KNOWN_CALLS } from "../../core/constants.ts";
-import { type Head, sortable } from "../../core/items.ts";
+import type { Head } from "../../core/home.ts";
+import { sortable } from "../../core/item-keys.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
 import type { JobPage } from "../read/list.ts";
 import type { Bulk, BulkRequest } from "./begin-bulk.ts";

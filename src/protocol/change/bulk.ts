@@ -1,8 +1,8 @@
 import { actorOf } from "../../core/actor.ts";
 import { BULK_PART, ERRORS_TOLD, LONGEST_DELAY, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { isFinished, startsAt } from "../../core/home.ts";
-import { type Head, timeOf } from "../../core/items.ts";
+import { type Head, isFinished, startsAt } from "../../core/home.ts";
+import { timeOf } from "../../core/item-keys.ts";
 import { beforeTime } from "../../core/position.ts";
 import { topicNow } from "../gate/known-pauses.ts";
 import { actingFor } from "../policy.ts";

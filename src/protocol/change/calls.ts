@@ -1,6 +1,8 @@
 import { ONCE_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type BulkNote, type Chosen, type Home, ITEM_VERSION, type Key, ttl } from "../../core/items.ts";
+import type { Home } from "../../core/home.ts";
+import { ttl } from "../../core/item-keys.ts";
+import { type BulkNote, type Chosen, ITEM_VERSION, type Key } from "../../core/items.ts";
 import { type CallMark, knownCall } from "../../core/once.ts";
 import { requireReadable } from "../../core/readable.ts";
 import type { Context } from "../ports.ts";

@@ -1,7 +1,8 @@
 import { EVENT_AFTER, EVENT_PRECISION, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { isFinished, isRunning } from "../../core/home.ts";
-import { type Home, ITEM_VERSION, type Tombstone, tombstoneKey, ttl } from "../../core/items.ts";
+import { type Home, isFinished, isRunning } from "../../core/home.ts";
+import { tombstoneKey, ttl } from "../../core/item-keys.ts";
+import { ITEM_VERSION, type Tombstone } from "../../core/items.ts";
 import { changeOf } from "../../core/states.ts";
 import type { Context, Write } from "../ports.ts";
 import {

@@ -1,8 +1,7 @@
 import { changedMeanwhile, type IfMatch, isAsSeen } from "../../core/as-seen.ts";
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { crashOf } from "../../core/home.ts";
-import type { Head, Home } from "../../core/items.ts";
+import { crashOf, type Head, type Home } from "../../core/home.ts";
 import { isUnreadable, type Unreadable, unreadableError } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";

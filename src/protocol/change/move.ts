@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Actor } from "../../core/actor.ts";
 import { BOOKED_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
-import { startsAt } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { type Home, startsAt } from "../../core/home.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { changeOf, type Sets } from "../../core/states.ts";
 import { logAfter, type RunEnd } from "../../core/timeline.ts";

@@ -1,6 +1,7 @@
 import { MAPPING_FOLLOWS, NEXT_TICK, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { ITEM_VERSION, PAUSED_TOPICS, type Pause, pausedTopicKey, pauseKey } from "../../core/items.ts";
+import { PAUSED_TOPICS, pausedTopicKey, pauseKey } from "../../core/item-keys.ts";
+import { ITEM_VERSION, type Pause } from "../../core/items.ts";
 import { requireReadable } from "../../core/readable.ts";
 import { expireKnownPause, isPauseOver } from "../gate/known-pauses.ts";
 import { policyOf } from "../policy.ts";

@@ -1,8 +1,9 @@
 import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { wantedOf } from "../../core/home.ts";
-import { type Chosen, chosenKey, deadKey, type Head, type Home } from "../../core/items.ts";
+import { type Head, type Home, wantedOf } from "../../core/home.ts";
+import { chosenKey, deadKey } from "../../core/item-keys.ts";
+import type { Chosen } from "../../core/items.ts";
 import { type CallMark, withCall } from "../../core/once.ts";
 import { isUnreadable, unreadableError } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";

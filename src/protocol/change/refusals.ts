@@ -1,6 +1,5 @@
 import { MinutehandError, untrackedTopic } from "../../core/errors.ts";
-import { isFinished, isRunning } from "../../core/home.ts";
-import type { Head } from "../../core/items.ts";
+import { type Head, isFinished, isRunning } from "../../core/home.ts";
 
 /** Answers the state of a job that a call may change: it waits or has crashed. @throws `untracked-topic`; `job-running`; `job-finished` */
 export function requireUnclaimed(home: Head, now: number): "scheduled" | "running" {

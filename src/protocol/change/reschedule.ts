@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { isBeyondBound, startsAt, wantedOf } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { type Home, isBeyondBound, startsAt, wantedOf } from "../../core/home.ts";
 import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
 import type { TimedJob } from "../new-job.ts";

@@ -1,14 +1,7 @@
 import { type MinutehandError, notFiledError } from "../../core/errors.ts";
-import { wantedOf } from "../../core/home.ts";
-import {
-  type Home,
-  homeKey,
-  ITEM_VERSION,
-  type Key,
-  type OnceItem,
-  onceKey,
-  type SharedOnceItem,
-} from "../../core/items.ts";
+import { type Home, wantedOf } from "../../core/home.ts";
+import { homeKey, onceKey } from "../../core/item-keys.ts";
+import { ITEM_VERSION, type Key, type OnceItem, type SharedOnceItem } from "../../core/items.ts";
 import { addressOf, drawToken } from "../../core/job-id.ts";
 import { type OnceNote, onceText } from "../../core/once.ts";
 import { isUnreadable, requireReadable, unreadableError } from "../../core/readable.ts";

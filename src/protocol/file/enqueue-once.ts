@@ -1,5 +1,7 @@
 import { MinutehandError, notFiledError } from "../../core/errors.ts";
-import { type Home, ITEM_VERSION, type OnceItem, onceKey, type SharedOnceItem } from "../../core/items.ts";
+import type { Home } from "../../core/home.ts";
+import { onceKey } from "../../core/item-keys.ts";
+import { ITEM_VERSION, type OnceItem, type SharedOnceItem } from "../../core/items.ts";
 import { onceText } from "../../core/once.ts";
 import { isUnreadable, requireReadable, unreadableError } from "../../core/readable.ts";
 import { differentRequest } from "../change/calls.ts";

@@ -1,7 +1,6 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { type MinutehandError, notFiledError, notSentError } from "../../core/errors.ts";
-import { isNear, mayBeSwept, startsAt } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { type Home, isNear, mayBeSwept, startsAt } from "../../core/home.ts";
 import { unreadableError } from "../../core/readable.ts";
 import type { Enqueued } from "../new-job.ts";
 import type { Context } from "../ports.ts";

@@ -1,7 +1,8 @@
 import { UNTRACKED_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { type MinutehandError, notFiledError } from "../../core/errors.ts";
-import { wantedOf } from "../../core/home.ts";
-import { type Home, homeKey, ITEM_VERSION, ttl } from "../../core/items.ts";
+import { type Home, wantedOf } from "../../core/home.ts";
+import { homeKey, ttl } from "../../core/item-keys.ts";
+import { ITEM_VERSION } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { keptOptionsOf } from "../../core/job-options.ts";
 import { drawWithin } from "../../core/spread.ts";

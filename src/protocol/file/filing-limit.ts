@@ -1,6 +1,6 @@
 import { BUCKET, DAY, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, notFiledError } from "../../core/errors.ts";
-import { filedKey, minuteOf, ttl } from "../../core/items.ts";
+import { filedKey, minuteOf, ttl } from "../../core/item-keys.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import { policyOf } from "../policy.ts";

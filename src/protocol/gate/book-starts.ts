@@ -1,5 +1,6 @@
 import { BUCKET, DAY } from "../../core/constants.ts";
-import { type Key, minuteOf, startsKey, ttl } from "../../core/items.ts";
+import { minuteOf, startsKey, ttl } from "../../core/item-keys.ts";
+import type { Key } from "../../core/items.ts";
 import {
   beginOf,
   counterOf,

@@ -1,5 +1,6 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
-import { type Home, lookAt } from "../../core/items.ts";
+import type { Home } from "../../core/home.ts";
+import { lookAt } from "../../core/item-keys.ts";
 import { changeOf } from "../../core/states.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { readReadableHomes } from "../store/read-job.ts";

@@ -1,5 +1,5 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
-import type { Head, Home } from "../../core/items.ts";
+import type { Head, Home } from "../../core/home.ts";
 import { heldUntilOf, isPastExpiry, lateWhenAsked, type MessageJob, startOf } from "../../core/message.ts";
 import { changeOf } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";

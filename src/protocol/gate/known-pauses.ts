@@ -1,6 +1,7 @@
 import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR } from "../../core/constants.ts";
 import { asError } from "../../core/errors.ts";
-import { type Limited, limitedKey, type Pause, pauseKey } from "../../core/items.ts";
+import { limitedKey, pauseKey } from "../../core/item-keys.ts";
+import type { Limited, Pause } from "../../core/items.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { nextOpening } from "../../cron/window.ts";
 import type { TopicPolicy } from "../../settings/policy.ts";

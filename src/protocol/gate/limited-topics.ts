@@ -1,5 +1,5 @@
 import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
-import { LIMITED_TOPICS, limitedKey } from "../../core/items.ts";
+import { LIMITED_TOPICS, limitedKey } from "../../core/item-keys.ts";
 import type { Context, Pool } from "../ports.ts";
 import { listedTopics, listTopic } from "../store/listed-topics.ts";
 import { expireKnownPause, knownLimited } from "./known-pauses.ts";

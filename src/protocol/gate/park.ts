@@ -1,7 +1,8 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { isFinished, isRunning, lastStart, startsAt } from "../../core/home.ts";
-import { type Head, type Home, ITEM_VERSION, type Parked, parkedIn, parkedKey } from "../../core/items.ts";
+import { type Head, type Home, isFinished, isRunning, lastStart, startsAt } from "../../core/home.ts";
+import { parkedIn, parkedKey } from "../../core/item-keys.ts";
+import { ITEM_VERSION, type Parked } from "../../core/items.ts";
 import { type MessageJob, startOf } from "../../core/message.ts";
 import { BEGINNING, END, type Position } from "../../core/position.ts";
 import type { Unreadable } from "../../core/readable.ts";

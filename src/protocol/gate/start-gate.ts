@@ -1,7 +1,8 @@
 import { BOOKED_FOR, BUCKET, LOOKAHEAD, STARTS_AHEAD, WRITER_DEADLINE } from "../../core/constants.ts";
 import { asError } from "../../core/errors.ts";
-import { hasExpired, isBeyondBound, isNear, lastStart, startsAt } from "../../core/home.ts";
-import { type Home, type Limited, type Parked, parkedKey } from "../../core/items.ts";
+import { type Home, hasExpired, isBeyondBound, isNear, lastStart, startsAt } from "../../core/home.ts";
+import { parkedKey } from "../../core/item-keys.ts";
+import type { Limited, Parked } from "../../core/items.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { batchConcurrentCalls } from "../../general/batches.ts";
 import { policyOf } from "../policy.ts";

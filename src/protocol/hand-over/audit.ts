@@ -9,8 +9,8 @@ import {
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { hasCrashed, isFinished, isMovedPast, startsAt } from "../../core/home.ts";
-import { type Home, timeOf } from "../../core/items.ts";
+import { type Home, hasCrashed, isFinished, isMovedPast, startsAt } from "../../core/home.ts";
+import { timeOf } from "../../core/item-keys.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import type { Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";

@@ -1,6 +1,7 @@
 import { AUDIT_AFTER, BUCKET, READY_RETENTION, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { minuteOf, type Pause, pauseKey, ttl } from "../../core/items.ts";
+import { minuteOf, pauseKey, ttl } from "../../core/item-keys.ts";
+import type { Pause } from "../../core/items.ts";
 import { beforeTime, END } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
 import { listPaused, pausedTopics, setQueuePolling } from "../change/pause.ts";

@@ -7,7 +7,8 @@ import {
   TRAIL_STEP,
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
-import { type Cursor, cursorKey, minuteOf, type TrailEntry, timeOf } from "../../core/items.ts";
+import { cursorKey, minuteOf, timeOf } from "../../core/item-keys.ts";
+import type { Cursor, TrailEntry } from "../../core/items.ts";
 import { drawToken } from "../../core/job-id.ts";
 import { beforeTime, type Position, storedAuditPosition, storedPosition } from "../../core/position.ts";
 import { type Done, doneOf, type Range, rangesText, storedRanges, withDone } from "../../core/ranges.ts";

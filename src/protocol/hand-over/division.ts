@@ -1,6 +1,7 @@
 import { BUCKET, MARK_AFTER } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { type Cursor, cursorKey } from "../../core/items.ts";
+import { cursorKey } from "../../core/item-keys.ts";
+import type { Cursor } from "../../core/items.ts";
 import type { Context, Sweepers } from "../ports.ts";
 
 /** For how long from its beginning a tick begins new sweeps, in all its invocations: ms. Two ticks would send the same jobs. */

@@ -1,5 +1,6 @@
-import { startsAt } from "../../core/home.ts";
-import { type Home, type Key, parkedKey } from "../../core/items.ts";
+import { type Home, startsAt } from "../../core/home.ts";
+import { parkedKey } from "../../core/item-keys.ts";
+import type { Key } from "../../core/items.ts";
 import type { TopicsNow } from "../gate/known-pauses.ts";
 import { isStartAhead } from "../gate/start-gate.ts";
 import { isLimited, isNamed } from "../policy.ts";

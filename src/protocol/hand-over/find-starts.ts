@@ -1,5 +1,5 @@
-import { lastStart, startsAt } from "../../core/home.ts";
-import type { Home, Parked } from "../../core/items.ts";
+import { type Home, lastStart, startsAt } from "../../core/home.ts";
+import type { Parked } from "../../core/items.ts";
 import type { Wanted } from "../../core/limit.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { bookStarts } from "../gate/book-starts.ts";

@@ -1,5 +1,6 @@
-import { hasCrashed, hasExpired } from "../../core/home.ts";
-import { type Home, homeKey, type Parked, parkedSortTime, timeOf } from "../../core/items.ts";
+import { type Home, hasCrashed, hasExpired } from "../../core/home.ts";
+import { homeKey, parkedSortTime, timeOf } from "../../core/item-keys.ts";
+import type { Parked } from "../../core/items.ts";
 import { isStartAhead, startsOutsideWindow } from "../gate/start-gate.ts";
 import type { Context } from "../ports.ts";
 import { uniqueJobs } from "../send/send.ts";

@@ -1,5 +1,6 @@
 import { messageOf } from "../../core/errors.ts";
-import { type Parked, parkedIn, parseNote } from "../../core/items.ts";
+import { parkedIn, parseNote } from "../../core/item-keys.ts";
+import type { Parked } from "../../core/items.ts";
 import { justAfter, type Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";

@@ -1,6 +1,7 @@
 import { AUDIT_AFTER, BATCH_PATIENCE, WRITER_DEADLINE } from "../../core/constants.ts";
-import { isNear, startsAt } from "../../core/home.ts";
-import { type Home, homeKey, type Parked } from "../../core/items.ts";
+import { type Home, isNear, startsAt } from "../../core/home.ts";
+import { homeKey } from "../../core/item-keys.ts";
+import type { Parked } from "../../core/items.ts";
 import { type GivenStart, moveToStarts, noteStarts, type StartOutcome } from "../gate/given-starts.ts";
 import { endExpired } from "../gate/if-late.ts";
 import { removeNotes } from "../gate/park.ts";

@@ -1,7 +1,8 @@
 import { NEAR, STARTS_AHEAD } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { isLastStartOver } from "../../core/home.ts";
-import { homeKey, type Parked, type Pause } from "../../core/items.ts";
+import { homeKey } from "../../core/item-keys.ts";
+import type { Parked, Pause } from "../../core/items.ts";
 import { BEGINNING, beforeTime, END, type Position } from "../../core/position.ts";
 import { nextOpening } from "../../cron/window.ts";
 import { inParallel } from "../../general/batches.ts";

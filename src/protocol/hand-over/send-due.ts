@@ -1,7 +1,6 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { hasExpired, startsAt } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { type Home, hasExpired, startsAt } from "../../core/home.ts";
 import { endExpired } from "../gate/if-late.ts";
 import { isPlain, type TopicsNow, topicsNow } from "../gate/known-pauses.ts";
 import { limitedTopics } from "../gate/limited-topics.ts";

@@ -6,8 +6,8 @@ import {
   WRITER_DEADLINE,
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { isMovedPast, isNear, startsAt } from "../../core/home.ts";
-import { type Home, minuteOf, timeOf } from "../../core/items.ts";
+import { type Home, isMovedPast, isNear, startsAt } from "../../core/home.ts";
+import { minuteOf, timeOf } from "../../core/item-keys.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import { BEGINNING, beforeTime, END, type Position } from "../../core/position.ts";
 import { gapsOf, isUndone, partsIn, type Range } from "../../core/ranges.ts";

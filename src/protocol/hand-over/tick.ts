@@ -1,6 +1,6 @@
 import { BUCKET } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { minuteOf } from "../../core/items.ts";
+import { minuteOf } from "../../core/item-keys.ts";
 import type { Range } from "../../core/ranges.ts";
 import type { TickPart } from "../../core/tick-part.ts";
 import { inParallel } from "../../general/batches.ts";

@@ -1,6 +1,7 @@
 import { DAY, PAGE_BYTES } from "../../core/constants.ts";
-import { isNextRevision } from "../../core/home.ts";
-import { type DeadEntry, deadDay, type Head, headOf, idIn, timeOf } from "../../core/items.ts";
+import { type Head, headOf, isNextRevision } from "../../core/home.ts";
+import { deadDay, idIn, timeOf } from "../../core/item-keys.ts";
+import type { DeadEntry } from "../../core/items.ts";
 import { afterJob, beforeTime, END, justAfter, type Position } from "../../core/position.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import { answerBytes } from "../../general/text.ts";

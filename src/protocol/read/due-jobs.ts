@@ -1,15 +1,7 @@
 import { BUCKET, BUCKETS_A_PAGE, PAGE_BYTES } from "../../core/constants.ts";
-import {
-  bucketOf,
-  type Head,
-  type Home,
-  headOf,
-  type Item,
-  isLookKey,
-  minuteOf,
-  sortable,
-  timeOf,
-} from "../../core/items.ts";
+import { type Head, type Home, headOf } from "../../core/home.ts";
+import { bucketOf, isLookKey, minuteOf, sortable, timeOf } from "../../core/item-keys.ts";
+import type { Item } from "../../core/items.ts";
 import { afterJob, beforeTime, type Position } from "../../core/position.ts";
 import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";

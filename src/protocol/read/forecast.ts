@@ -1,6 +1,6 @@
 import { COUNT_BYTES, COUNT_PART } from "../../core/constants.ts";
-import { isFinished, stateAt } from "../../core/home.ts";
-import { type Head, minuteOf, timeOf } from "../../core/items.ts";
+import { type Head, isFinished, stateAt } from "../../core/home.ts";
+import { minuteOf, timeOf } from "../../core/item-keys.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
 import type { Context } from "../ports.ts";
 import { dueJobs } from "./due-jobs.ts";

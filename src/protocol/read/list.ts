@@ -1,6 +1,5 @@
 import { PAGE_BYTES } from "../../core/constants.ts";
-import { stateAt } from "../../core/home.ts";
-import type { Head } from "../../core/items.ts";
+import { type Head, stateAt } from "../../core/home.ts";
 import { beforeTime, type Position } from "../../core/position.ts";
 import { answerBytes } from "../../general/text.ts";
 import type { Context } from "../ports.ts";

@@ -1,6 +1,7 @@
 import type { Actor } from "../../core/actor.ts";
 import { AUDIT_AFTER, LOOKAHEAD } from "../../core/constants.ts";
-import { type Cursor, cursorKey, type Pause, timeOf } from "../../core/items.ts";
+import { cursorKey, timeOf } from "../../core/item-keys.ts";
+import type { Cursor, Pause } from "../../core/items.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { TopicPolicy } from "../../settings/policy.ts";

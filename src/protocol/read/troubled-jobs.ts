@@ -1,16 +1,7 @@
 import { BUCKET, BUCKETS_A_PAGE, COUNT_BYTES, LATE_AFTER, TROUBLED_COUNTED } from "../../core/constants.ts";
-import { startsAt } from "../../core/home.ts";
-import {
-  bucketOf,
-  type Cursor,
-  type Head,
-  headOf,
-  idIn,
-  minuteOf,
-  TROUBLED_TOPICS,
-  timeOf,
-  troubledIn,
-} from "../../core/items.ts";
+import { type Head, headOf, startsAt } from "../../core/home.ts";
+import { bucketOf, idIn, minuteOf, TROUBLED_TOPICS, timeOf, troubledIn } from "../../core/item-keys.ts";
+import type { Cursor } from "../../core/items.ts";
 import { beforeTime, END, justAfter, type Position, storedAuditPosition } from "../../core/position.ts";
 import { isUnreadable, jobIdIn, layoutTrouble } from "../../core/readable.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";

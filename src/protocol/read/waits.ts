@@ -1,6 +1,7 @@
 import { LATE_AFTER, VISIBILITY_MARGIN } from "../../core/constants.ts";
-import { hasCrashed, startsAt } from "../../core/home.ts";
-import { type Head, limitedKey, type Parked, parkedKey } from "../../core/items.ts";
+import { type Head, hasCrashed, startsAt } from "../../core/home.ts";
+import { limitedKey, parkedKey } from "../../core/item-keys.ts";
+import type { Parked } from "../../core/items.ts";
 import { lateSince, type TopicNow, topicsNow } from "../gate/known-pauses.ts";
 import { isBehindPause } from "../gate/park.ts";
 import { isLimited } from "../policy.ts";

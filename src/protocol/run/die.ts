@@ -1,6 +1,8 @@
 import { ERROR_BYTES, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type DeadEntry, deadKey, type Home, ITEM_VERSION, ttl } from "../../core/items.ts";
+import type { Home } from "../../core/home.ts";
+import { deadKey, ttl } from "../../core/item-keys.ts";
+import { type DeadEntry, ITEM_VERSION } from "../../core/items.ts";
 import { deadText } from "../../core/message.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";

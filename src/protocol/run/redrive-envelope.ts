@@ -1,8 +1,7 @@
 import { actorOf } from "../../core/actor.ts";
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { isFinished } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { type Home, isFinished } from "../../core/home.ts";
 import { deadText, type Message } from "../../core/message.ts";
 import { unreadableError } from "../../core/readable.ts";
 import { redriveJob } from "../change/redrive.ts";

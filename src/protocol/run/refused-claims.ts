@@ -1,7 +1,6 @@
 import { UNREADABLE_WAIT } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { isBeyondBound, isFinished, isRunning, startsAt } from "../../core/home.ts";
-import type { Home, HomeIn } from "../../core/items.ts";
+import { type Home, type HomeIn, isBeyondBound, isFinished, isRunning, startsAt } from "../../core/home.ts";
 import {
   heldUntilOf,
   jobText,

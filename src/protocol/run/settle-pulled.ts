@@ -1,7 +1,6 @@
 import { LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { isRunning } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { type Home, isRunning } from "../../core/home.ts";
 import { hideSecondsOf } from "../../core/packs.ts";
 import { decodeReceipt, type Receipt } from "../../core/receipt.ts";
 import { changeOf } from "../../core/states.ts";

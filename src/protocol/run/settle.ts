@@ -1,8 +1,7 @@
 import { backoffMs, crashSpread } from "../../core/backoff.ts";
 import { BATCH_PATIENCE, ERROR_BYTES, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { crashOf } from "../../core/home.ts";
-import type { Home, HomeIn } from "../../core/items.ts";
+import { crashOf, type Home, type HomeIn } from "../../core/home.ts";
 import { linesOf, withLine } from "../../core/once.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";

@@ -1,5 +1,5 @@
 import { DAY, SCHEDULES_A_DAY } from "../../core/constants.ts";
-import { schedulesKey, ttl } from "../../core/items.ts";
+import { schedulesKey, ttl } from "../../core/item-keys.ts";
 import type { Context, Deadline, Pool } from "../ports.ts";
 
 /** How many schedules a process books at least, so that most far jobs need no count. What it does not use is lost for the day. */

@@ -1,6 +1,6 @@
 import { PROMOTE_BEFORE } from "../../core/constants.ts";
 import { asError, messageOf } from "../../core/errors.ts";
-import type { Head } from "../../core/items.ts";
+import type { Head } from "../../core/home.ts";
 import { inParallel } from "../../general/batches.ts";
 import { isFar } from "../policy.ts";
 import type { Context } from "../ports.ts";

@@ -1,4 +1,4 @@
-import type { Home } from "../../core/items.ts";
+import type { Home } from "../../core/home.ts";
 import { toJson } from "../../core/json.ts";
 import { MESSAGE_VERSION, type MessageJob, startOf } from "../../core/message.ts";
 import { delaySecondsOf } from "../../core/packs.ts";

@@ -1,7 +1,6 @@
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { isNear, startsAt } from "../../core/home.ts";
-import type { Home } from "../../core/items.ts";
+import { type Home, isNear, startsAt } from "../../core/home.ts";
 import { delaySecondsOf, type Pack, packsOf } from "../../core/packs.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { TopicPolicy } from "../../settings/policy.ts";

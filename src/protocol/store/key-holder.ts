@@ -1,16 +1,10 @@
 import { CALLER_AHEAD } from "../../core/constants.ts";
-import {
-  type Home,
-  homeKey,
-  type KeyItem,
-  keyItemKey,
-  type Tombstone,
-  tombstoneKey,
-} from "../../core/items.ts";
+import type { Home } from "../../core/home.ts";
+import { homeKey, keyItemKey, tombstoneKey } from "../../core/item-keys.ts";
+import type { KeyItem, Tombstone } from "../../core/items.ts";
 import { requireReadable, unreadableError } from "../../core/readable.ts";
 import type { Context, Expected, Write } from "../ports.ts";
-import type { HomeRead } from "./read-job.ts";
-import { readHomesApart } from "./read-job.ts";
+import { type HomeRead, readHomesApart } from "./read-job.ts";
 
 export type KeyHolder = {
   item: KeyItem | undefined;

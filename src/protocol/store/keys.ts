@@ -1,6 +1,8 @@
 import { RETRY_LOOK_AFTER, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { type Head, type Home, type KeyItem, keyItemKey } from "../../core/items.ts";
+import type { Head, Home } from "../../core/home.ts";
+import { keyItemKey } from "../../core/item-keys.ts";
+import type { KeyItem } from "../../core/items.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { stillDead } from "./key-holder.ts";

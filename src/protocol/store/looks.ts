@@ -1,5 +1,7 @@
 import { BATCH_PATIENCE, BUCKET, DAY, STALE_AFTER } from "../../core/constants.ts";
-import { type Head, type Look, lookAt, ttl } from "../../core/items.ts";
+import type { Head } from "../../core/home.ts";
+import { lookAt, ttl } from "../../core/item-keys.ts";
+import type { Look } from "../../core/items.ts";
 import { addressOf } from "../../core/job-id.ts";
 import type { Context, Deadline } from "../ports.ts";
 import { changeApart, insertApart } from "./write-apart.ts";

@@ -1,6 +1,7 @@
 import { DAY, HOME_SURELY_KEPT, LEAST_ONCE_SLACK, ONCE_AFTER, ONCE_SLACK } from "../../core/constants.ts";
-import { isFinished } from "../../core/home.ts";
-import { type Home, type OnceItem, onceKey, type SharedOnceItem, ttl } from "../../core/items.ts";
+import { type Home, isFinished } from "../../core/home.ts";
+import { onceKey, ttl } from "../../core/item-keys.ts";
+import type { OnceItem, SharedOnceItem } from "../../core/items.ts";
 import { type OnceNote, onceNotesOf, onceText } from "../../core/once.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";

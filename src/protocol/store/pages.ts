@@ -1,14 +1,7 @@
 import { BUCKET } from "../../core/constants.ts";
-import {
-  bucketOf,
-  type Home,
-  homeKey,
-  type Item,
-  isLookKey,
-  type Look,
-  minuteOf,
-  timeOf,
-} from "../../core/items.ts";
+import type { Home } from "../../core/home.ts";
+import { bucketOf, homeKey, isLookKey, minuteOf, timeOf } from "../../core/item-keys.ts";
+import type { Item, Look } from "../../core/items.ts";
 import { beforeTime, earlierOf, justAfter, type Position } from "../../core/position.ts";
 import type { Range } from "../../core/ranges.ts";
 import { isUnreadable, jobIdIn, readHome, type Unreadable } from "../../core/readable.ts";

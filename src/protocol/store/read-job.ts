@@ -1,6 +1,8 @@
 import { NEAR } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type Head, type Home, headOf, homeKey, type KeyItem, keyItemKey } from "../../core/items.ts";
+import { type Head, type Home, headOf } from "../../core/home.ts";
+import { homeKey, keyItemKey } from "../../core/item-keys.ts";
+import type { KeyItem } from "../../core/items.ts";
 import {
   isUnreadable,
   readHome,

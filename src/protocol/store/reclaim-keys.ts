@@ -1,4 +1,6 @@
-import { type Head, type Home, type KeyItem, keyItemKey } from "../../core/items.ts";
+import type { Head, Home } from "../../core/home.ts";
+import { keyItemKey } from "../../core/item-keys.ts";
+import type { KeyItem } from "../../core/items.ts";
 import type { Context, Write } from "../ports.ts";
 import { readApart } from "./read-apart.ts";
 import { readHomesApart } from "./read-job.ts";

@@ -1,6 +1,7 @@
 import { AUDIT_AFTER, MAX_SHARDS, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, type Meta, sortable } from "../../core/items.ts";
+import { cursorKey, META_KEY, sortable } from "../../core/item-keys.ts";
+import { type Cursor, ITEM_VERSION, type Meta } from "../../core/items.ts";
 import { requireReadable } from "../../core/readable.ts";
 import type { Context, Pool } from "../ports.ts";
 

@@ -1,6 +1,7 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { ITEM_VERSION, troubledAt, troubledTopicKey } from "../../core/items.ts";
+import { troubledAt, troubledTopicKey } from "../../core/item-keys.ts";
+import { ITEM_VERSION } from "../../core/items.ts";
 import type { Context, Pool } from "../ports.ts";
 import { insertApart } from "./write-apart.ts";
 

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { openTableStore } from "../../../local/services/dynamodb/table-store.ts";
 import type { Item } from "../../../local/services/dynamodb/values.ts";
 import { toAttributes } from "../../../src/aws/attributes.ts";
-import { type Home, homeKey, ITEM_VERSION } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { homeKey } from "../../../src/core/item-keys.ts";
+import { ITEM_VERSION } from "../../../src/core/items.ts";
 import { drawJobId } from "../../../src/core/job-id.ts";
 
 const DAY = 24 * 3600 * 1000;

@@ -4,7 +4,7 @@ import type { Call, Reply } from "../../../src/consumer/webhook/call.ts";
 import { webhookRun } from "../../../src/consumer/webhook/run.ts";
 import { webhookOn } from "../../../src/consumer/webhook.ts";
 import { DEFAULT_BACKOFF } from "../../../src/core/backoff.ts";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { beginBulk } from "../../../src/protocol/change/begin-bulk.ts";
 import { runBulk } from "../../../src/protocol/change/bulk.ts";
 import { redrive } from "../../../src/protocol/change/redrive.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MinutehandError } from "../../../src/core/errors.ts";
-import type { Home, Key } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import type { Key } from "../../../src/core/items.ts";
 import { type MessageJob, parseMessage } from "../../../src/core/message.ts";
 import { beforeTime } from "../../../src/core/position.ts";
 import { type Bulk, type BulkRequest, beginBulk } from "../../../src/protocol/change/begin-bulk.ts";

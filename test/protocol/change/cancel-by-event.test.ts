@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CLOCK_MARGIN, DAY } from "../../../src/core/constants.ts";
-import { type Item, type KeyItem, type Tombstone, tombstoneKey, ttl } from "../../../src/core/items.ts";
+import { tombstoneKey, ttl } from "../../../src/core/item-keys.ts";
+import type { Item, KeyItem, Tombstone } from "../../../src/core/items.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { cancelByEvent } from "../../../src/protocol/change/cancel-by-event.ts";
 import { redrive } from "../../../src/protocol/change/redrive.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DAY, ENTRIES_A_PAGE, PAGE_BYTES } from "../../../src/core/constants.ts";
-import { deadKey, homeKey, ITEM_VERSION, ttl } from "../../../src/core/items.ts";
+import { deadKey, homeKey, ttl } from "../../../src/core/item-keys.ts";
+import { ITEM_VERSION } from "../../../src/core/items.ts";
 import { drawJobId } from "../../../src/core/job-id.ts";
 import { BEGINNING, type Position } from "../../../src/core/position.ts";
 import { redrive } from "../../../src/protocol/change/redrive.ts";

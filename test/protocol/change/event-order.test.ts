@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
-import type { Home, Item } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import type { Item } from "../../../src/core/items.ts";
 import { redrive } from "../../../src/protocol/change/redrive.ts";
 import { enqueue } from "../../../src/protocol/file/enqueue.ts";
 import type { Ending } from "../../../src/protocol/run/settle.ts";

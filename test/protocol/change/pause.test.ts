@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DAY, PAUSE_KNOWN_FOR } from "../../../src/core/constants.ts";
-import { type Item, type Pause, pausedTopicKey, pauseKey } from "../../../src/core/items.ts";
+import { pausedTopicKey, pauseKey } from "../../../src/core/item-keys.ts";
+import type { Item, Pause } from "../../../src/core/items.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { pauseTopic, resumeTopic } from "../../../src/protocol/change/pause.ts";
 import { reschedule } from "../../../src/protocol/change/reschedule.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { redrive } from "../../../src/protocol/change/redrive.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";

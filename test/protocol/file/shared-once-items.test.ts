@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { BATCH_JOBS, DAY, LANDS_WITHIN, LONGEST_DELAY } from "../../../src/core/constants.ts";
 import { MinutehandError } from "../../../src/core/errors.ts";
-import type { Home, Item, OnceItem, SharedOnceItem } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import type { Item, OnceItem, SharedOnceItem } from "../../../src/core/items.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";
 import { redrive } from "../../../src/protocol/change/redrive.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { DAY } from "../../../src/core/constants.ts";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { drawWithin } from "../../../src/core/spread.ts";
 import { enqueue, enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { fileOccurrence, putSchedule, runSchedule } from "../../../src/protocol/file/recurring.ts";

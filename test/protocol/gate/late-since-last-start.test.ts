@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { type Home, parseNote } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { parseNote } from "../../../src/core/item-keys.ts";
 import { pauseTopic, resumeTopic } from "../../../src/protocol/change/pause.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { topicNow } from "../../../src/protocol/gate/known-pauses.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { STARTS_AHEAD } from "../../../src/core/constants.ts";
-import { startsAt } from "../../../src/core/home.ts";
-import type { Home, Item } from "../../../src/core/items.ts";
+import { type Home, startsAt } from "../../../src/core/home.ts";
+import type { Item } from "../../../src/core/items.ts";
 import { addressOf } from "../../../src/core/job-id.ts";
 import { parseMessage, startOf } from "../../../src/core/message.ts";
 import { summaryOf } from "../../../src/http/job-json.ts";

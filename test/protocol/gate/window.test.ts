@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DAY } from "../../../src/core/constants.ts";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { parseMessage, startOf } from "../../../src/core/message.ts";
 import { summaryOf } from "../../../src/http/job-json.ts";
 import { type Bulk, type BulkRequest, beginBulk } from "../../../src/protocol/change/begin-bulk.ts";

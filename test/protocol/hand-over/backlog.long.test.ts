@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BUCKET, STARTS_AHEAD } from "../../../src/core/constants.ts";
-import { type Item, pauseKey, ttl } from "../../../src/core/items.ts";
+import { pauseKey, ttl } from "../../../src/core/item-keys.ts";
+import type { Item } from "../../../src/core/items.ts";
 import { parseMessage, startOf } from "../../../src/core/message.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";
 import { cancel, cancelMany } from "../../../src/protocol/change/cancel.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Cursor, cursorKey, timeOf } from "../../../src/core/items.ts";
+import { cursorKey, timeOf } from "../../../src/core/item-keys.ts";
+import type { Cursor } from "../../../src/core/items.ts";
 import { parseMessage } from "../../../src/core/message.ts";
 import { storedRanges } from "../../../src/core/ranges.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Cursor, cursorKey, sortable } from "../../../src/core/items.ts";
+import { cursorKey, sortable } from "../../../src/core/item-keys.ts";
+import type { Cursor } from "../../../src/core/items.ts";
 import { addressOf } from "../../../src/core/job-id.ts";
 import { parseMessage } from "../../../src/core/message.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";

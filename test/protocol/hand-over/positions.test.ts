@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { type Cursor, cursorKey, type Home, minuteOf, sortable, timeOf } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { cursorKey, minuteOf, sortable, timeOf } from "../../../src/core/item-keys.ts";
+import type { Cursor } from "../../../src/core/items.ts";
 import { beforeTime } from "../../../src/core/position.ts";
 import { type Range, rangesText } from "../../../src/core/ranges.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { STARTS_AHEAD } from "../../../src/core/constants.ts";
-import { pauseKey } from "../../../src/core/items.ts";
+import { pauseKey } from "../../../src/core/item-keys.ts";
 import { pauseTopic, resumeTopic } from "../../../src/protocol/change/pause.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { resume } from "../../../src/protocol/hand-over/release.ts";

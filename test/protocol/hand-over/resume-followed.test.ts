@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { beginBulk } from "../../../src/protocol/change/begin-bulk.ts";
 import { runBulk } from "../../../src/protocol/change/bulk.ts";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LOOKAHEAD, WRITER_DEADLINE } from "../../../src/core/constants.ts";
-import { homeKey, timeOf } from "../../../src/core/items.ts";
+import { homeKey, timeOf } from "../../../src/core/item-keys.ts";
 import { addressOf } from "../../../src/core/job-id.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";
 import { reschedule } from "../../../src/protocol/change/reschedule.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bucketOf, type Key, minuteOf } from "../../../src/core/items.ts";
+import { bucketOf, minuteOf } from "../../../src/core/item-keys.ts";
+import type { Key } from "../../../src/core/items.ts";
 import { addressOf } from "../../../src/core/job-id.ts";
 import { parseMessage } from "../../../src/core/message.ts";
 import { reschedule } from "../../../src/protocol/change/reschedule.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { jobJson } from "../../../src/http/job-json.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { cancelByEvent } from "../../../src/protocol/change/cancel-by-event.ts";

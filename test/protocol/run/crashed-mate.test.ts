@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { runJobs } from "../../../src/consumer/run-jobs.ts";
 import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
-import { homeKey } from "../../../src/core/items.ts";
+import { homeKey } from "../../../src/core/item-keys.ts";
 import type { Timers } from "../../../src/protocol/ports.ts";
 import { receive } from "../../../src/protocol/run/pull.ts";
 import { crashWhileRunning } from "../../support/consume.ts";

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { MinutehandError } from "../../../src/core/errors.ts";
-import type { Home } from "../../../src/core/items.ts";
-import type { MessageJob } from "../../../src/core/message.ts";
-import { jobText, messageText, parseMessage } from "../../../src/core/message.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { jobText, type MessageJob, messageText, parseMessage } from "../../../src/core/message.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { claim } from "../../../src/protocol/run/claim.ts";
 import { createWorld, SECOND, type World } from "../../support/world.ts";

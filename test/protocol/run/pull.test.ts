@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { homeKey } from "../../../src/core/items.ts";
+import { homeKey } from "../../../src/core/item-keys.ts";
 import { decodeReceipt } from "../../../src/core/receipt.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HomeIn, Item } from "../../../src/core/items.ts";
+import type { HomeIn } from "../../../src/core/home.ts";
+import type { Item } from "../../../src/core/items.ts";
 import { cancelByEvent } from "../../../src/protocol/change/cancel-by-event.ts";
 import type { Pool } from "../../../src/protocol/ports.ts";
 import { settleCrash, settleDone } from "../../../src/protocol/run/settle.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DAY, PROMOTE_BEFORE, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
-import { startsAt } from "../../../src/core/home.ts";
-import { type Home, schedulesKey } from "../../../src/core/items.ts";
+import { type Home, startsAt } from "../../../src/core/home.ts";
+import { schedulesKey } from "../../../src/core/item-keys.ts";
 import { cancel, cancelByKey, cancelMany } from "../../../src/protocol/change/cancel.ts";
 import { reschedule } from "../../../src/protocol/change/reschedule.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";

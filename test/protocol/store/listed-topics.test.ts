@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LIMITED_TOPICS, limitedKey } from "../../../src/core/items.ts";
+import { LIMITED_TOPICS, limitedKey } from "../../../src/core/item-keys.ts";
 import type { Context } from "../../../src/protocol/ports.ts";
 import { listedTopics, listTopic } from "../../../src/protocol/store/listed-topics.ts";
 import { createWorld, MINUTE } from "../../support/world.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { homeKey, type Item, keyItemKey, onceKey, pauseKey, startsKey } from "../../../src/core/items.ts";
+import { homeKey, keyItemKey, onceKey, pauseKey, startsKey } from "../../../src/core/item-keys.ts";
+import type { Item } from "../../../src/core/items.ts";
 import { redriveEnvelope } from "../../../src/protocol/run/redrive-envelope.ts";
 import { createApi, type Json } from "../../support/api.ts";
 import { consume } from "../../support/consume.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { AUDIT_AFTER } from "../../../src/core/constants.ts";
-import { type Cursor, cursorKey, sortable } from "../../../src/core/items.ts";
+import { cursorKey, sortable } from "../../../src/core/item-keys.ts";
+import type { Cursor } from "../../../src/core/items.ts";
 import { addressOf } from "../../../src/core/job-id.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Cursor, Home, Item } from "../../../src/core/items.ts";
-import { homeKey, timeOf } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { homeKey, timeOf } from "../../../src/core/item-keys.ts";
+import type { Cursor, Item } from "../../../src/core/items.ts";
 import { parseMessage } from "../../../src/core/message.ts";
 import { consume } from "../../support/consume.ts";
 import { cursors } from "../../support/scenes.ts";

@@ -2,7 +2,7 @@ import { METRICS_NAMESPACE } from "../../../infra/environment.ts";
 import { eventsOn } from "../../../src/consumer/apply-events.ts";
 import { webhookOn } from "../../../src/consumer/webhook.ts";
 import { DAY, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
-import { schedulesKey, ttl } from "../../../src/core/items.ts";
+import { schedulesKey, ttl } from "../../../src/core/item-keys.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";
 import { measuresOf } from "../../../src/environment/telemetry.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";

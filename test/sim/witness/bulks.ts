@@ -1,5 +1,5 @@
 import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import type { Bench } from "./bench.ts";
 
 /** The jobs that a bulk is for. ms since the epoch. */

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { DAY, KNOWN_CALLS } from "../../../src/core/constants.ts";
-import { isFinished } from "../../../src/core/home.ts";
-import type { Home } from "../../../src/core/items.ts";
+import { type Home, isFinished } from "../../../src/core/home.ts";
 import { keptOptionsOf } from "../../../src/core/job-options.ts";
 import { onceNotesOf } from "../../../src/core/once.ts";
 import type { ChangeName } from "../../../src/core/states.ts";

@@ -1,4 +1,4 @@
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { DEAD_RETENTION } from "../../../src/testing/sqs-limits.ts";
 import type { Court } from "./bench.ts";
 import type { KnownJobs } from "./known-jobs.ts";

@@ -1,4 +1,4 @@
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import type { Bench } from "./bench.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import { isOpen, type KnownJobs } from "./known-jobs.ts";

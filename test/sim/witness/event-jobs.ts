@@ -1,6 +1,5 @@
 import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
-import { isFinished } from "../../../src/core/home.ts";
-import type { Home } from "../../../src/core/items.ts";
+import { type Home, isFinished } from "../../../src/core/home.ts";
 import {
   inEffect,
   isEarlier,

@@ -1,5 +1,6 @@
 import { CLOCK_MARGIN, EVENT_PRECISION, LEAST_RETENTION } from "../../../src/core/constants.ts";
-import type { Home, Tombstone } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import type { Tombstone } from "../../../src/core/items.ts";
 import type { EventRule } from "../../../src/settings/event-rules.ts";
 import { ON_ITS_WAY } from "../faults/fate.ts";
 import type { Weather } from "../faults.ts";

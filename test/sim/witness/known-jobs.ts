@@ -1,5 +1,4 @@
-import { isFinished } from "../../../src/core/home.ts";
-import type { Home } from "../../../src/core/items.ts";
+import { type Home, isFinished } from "../../../src/core/home.ts";
 import type { Run } from "./bench.ts";
 
 type Starts = { from: number; to: number };

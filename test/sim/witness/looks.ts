@@ -1,6 +1,6 @@
 import { DAY } from "../../../src/core/constants.ts";
 import { isFinished } from "../../../src/core/home.ts";
-import { sortable, timeOf } from "../../../src/core/items.ts";
+import { sortable, timeOf } from "../../../src/core/item-keys.ts";
 import { addressOf } from "../../../src/core/job-id.ts";
 import type { Row } from "../services/expressions.ts";
 import type { Bench } from "./bench.ts";

@@ -1,6 +1,5 @@
 import { CLOCK_MARGIN } from "../../../src/core/constants.ts";
-import { startsAt } from "../../../src/core/home.ts";
-import type { Home } from "../../../src/core/items.ts";
+import { type Home, startsAt } from "../../../src/core/home.ts";
 import type { Policy } from "../../../src/settings/policy.ts";
 import type { Court } from "./bench.ts";
 import type { Bounds } from "./bounds.ts";

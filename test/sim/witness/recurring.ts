@@ -1,4 +1,4 @@
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 
 export const SCHEDULE = "schedule";
 

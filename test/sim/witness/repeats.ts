@@ -1,5 +1,5 @@
 import { DAY } from "../../../src/core/constants.ts";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import type { Bench, Told } from "./bench.ts";
 import type { Revision } from "./known-jobs.ts";
 

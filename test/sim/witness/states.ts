@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { CHANGES, type ChangeName, type Row } from "../../../src/core/states.ts";
 
 /** The changes by which a home may have become as it is now: `src/core/states.ts` says which attributes each of them touches. */

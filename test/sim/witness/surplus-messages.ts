@@ -1,6 +1,5 @@
 import { BUCKET, DAY, HEALTHY_READY } from "../../../src/core/constants.ts";
-import { startsAt } from "../../../src/core/home.ts";
-import type { Home } from "../../../src/core/items.ts";
+import { type Home, startsAt } from "../../../src/core/home.ts";
 import type { MessageJob } from "../../../src/core/message.ts";
 import type { Bench } from "./bench.ts";
 import type { KnownJob, KnownJobs } from "./known-jobs.ts";

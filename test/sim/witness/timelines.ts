@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { LOG_ENTRIES } from "../../../src/core/constants.ts";
-import { isFinished } from "../../../src/core/home.ts";
-import type { Home } from "../../../src/core/items.ts";
+import { type Home, isFinished } from "../../../src/core/home.ts";
 import { timelineOf } from "../../../src/core/timeline.ts";
 import type { Bench } from "./bench.ts";
 import type { KnownJobs } from "./known-jobs.ts";

@@ -1,4 +1,5 @@
-import type { Home, Tombstone } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import type { Tombstone } from "../../../src/core/items.ts";
 import type { Weather } from "../faults.ts";
 import type { Bench } from "./bench.ts";
 import { judgeFiling, judgeKeyedJob, noteKept } from "./event-jobs.ts";

@@ -1,6 +1,6 @@
 import { DAY } from "../../../src/core/constants.ts";
-import { isFinished, startsAt } from "../../../src/core/home.ts";
-import { type Home, timeOf } from "../../../src/core/items.ts";
+import { type Home, isFinished, startsAt } from "../../../src/core/home.ts";
+import { timeOf } from "../../../src/core/item-keys.ts";
 import { addressOf } from "../../../src/core/job-id.ts";
 import type { Bench } from "./bench.ts";
 import type { KnownJob, KnownJobs } from "./known-jobs.ts";

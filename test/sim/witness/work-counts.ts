@@ -1,4 +1,5 @@
-import { type Home, LIMITED_TOPICS, PAUSED_TOPICS } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { LIMITED_TOPICS, PAUSED_TOPICS } from "../../../src/core/item-keys.ts";
 import type { Policy } from "../../../src/settings/policy.ts";
 import type { KnownJobs } from "./known-jobs.ts";
 

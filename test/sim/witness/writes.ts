@@ -1,5 +1,7 @@
 import { fromAttributes } from "../../../src/aws/attributes.ts";
-import { type Home, type SharedOnceItem, type Tombstone, timeOf } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { timeOf } from "../../../src/core/item-keys.ts";
+import type { SharedOnceItem, Tombstone } from "../../../src/core/items.ts";
 import { sharedJobs } from "../../../src/protocol/store/shared-once-item.ts";
 import type { Row } from "../services/expressions.ts";
 import type { Judges } from "./judges.ts";

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { toAttributes } from "../../../src/aws/attributes.ts";
-import { homeKey, ITEM_VERSION } from "../../../src/core/items.ts";
+import { homeKey } from "../../../src/core/item-keys.ts";
+import { ITEM_VERSION } from "../../../src/core/items.ts";
 import { drawJobId } from "../../../src/core/job-id.ts";
 import { MESSAGE_VERSION } from "../../../src/core/message.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import { repeatsOf } from "../witness/repeats.ts";
 
 /** What is broken when one call with an `Idempotency-Key` asks for one job, and these are stored. A job `over…` ended long ago. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bucketOf, sortable } from "../../../src/core/items.ts";
+import { bucketOf, sortable } from "../../../src/core/item-keys.ts";
 import { attentionOf } from "../attention.ts";
 import { simulatedDynamo } from "../services/dynamo.ts";
 import { NO_TROUBLE } from "../services/service.ts";

@@ -2,17 +2,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { AttributeValue, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { toAttributes } from "../../../src/aws/attributes.ts";
 import { dynamoPool } from "../../../src/aws/pool.ts";
-import {
-  type DeadEntry,
-  type Home,
-  homeKey,
-  type Item,
-  type Key,
-  lookAt,
-  sortable,
-  timeOf,
-  ttl,
-} from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { homeKey, lookAt, sortable, timeOf, ttl } from "../../../src/core/item-keys.ts";
+import type { DeadEntry, Item, Key } from "../../../src/core/items.ts";
 import { drawJobId } from "../../../src/core/job-id.ts";
 import type { Pool } from "../../../src/protocol/ports.ts";
 import { seededBytes } from "../../../src/testing/random.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Home } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
 import type { NewJob } from "../../../src/protocol/new-job.ts";
 import { policyOf } from "../../../src/protocol/policy.ts";
 import { fileJobs, filePlainly } from "../due-jobs.ts";

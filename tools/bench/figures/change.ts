@@ -2,7 +2,8 @@ import { GetItemCommand, PutItemCommand, UpdateItemCommand } from "@aws-sdk/clie
 import { marshall } from "@aws-sdk/util-dynamodb";
 import { directOn } from "../../../src/client/direct-client.ts";
 import { DAY } from "../../../src/core/constants.ts";
-import { type Home, homeKey, lookAt } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { homeKey, lookAt } from "../../../src/core/item-keys.ts";
 import type { Figure } from "../figure.ts";
 import { FAR, homesOf, newJobs } from "../jobs.ts";
 import { load } from "../load.ts";

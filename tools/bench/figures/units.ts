@@ -1,5 +1,5 @@
 import { BUCKET, NEAR } from "../../../src/core/constants.ts";
-import { minuteOf } from "../../../src/core/items.ts";
+import { minuteOf } from "../../../src/core/item-keys.ts";
 import { tick } from "../../../src/protocol/hand-over/tick.ts";
 import type { TopicPolicy } from "../../../src/settings/policy.ts";
 import { fileJobs } from "../due-jobs.ts";

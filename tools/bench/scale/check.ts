@@ -1,6 +1,6 @@
 import { PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { BUCKET, DAY, LOOKAHEAD } from "../../../src/core/constants.ts";
-import { minuteOf } from "../../../src/core/items.ts";
+import { minuteOf } from "../../../src/core/item-keys.ts";
 import { chunksOf } from "../../../src/general/batches.ts";
 import { tick } from "../../../src/protocol/hand-over/tick.ts";
 import { homesOf, newJobs } from "../jobs.ts";

@@ -1,7 +1,9 @@
 import { sizeOfItem } from "../../../local/services/dynamodb/values.ts";
 import { toAttributes } from "../../../src/aws/attributes.ts";
 import { BUCKET, DAY, MAX_SHARDS } from "../../../src/core/constants.ts";
-import { bucketOf, type Home, homeKey, ITEM_VERSION, minuteOf, ttl } from "../../../src/core/items.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { bucketOf, homeKey, minuteOf, ttl } from "../../../src/core/item-keys.ts";
+import { ITEM_VERSION } from "../../../src/core/items.ts";
 import { addressOf, drawJobId } from "../../../src/core/job-id.ts";
 import type { Row } from "../../../test/sim/services/expressions.ts";
 import { BODY } from "../jobs.ts";

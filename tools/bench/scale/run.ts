@@ -6,7 +6,8 @@ import {
   MOST_SWEEPERS,
   SQS_BATCH_ENTRIES,
 } from "../../../src/core/constants.ts";
-import { type Cursor, cursorKey, ITEM_VERSION, META_KEY, minuteOf } from "../../../src/core/items.ts";
+import { cursorKey, META_KEY, minuteOf } from "../../../src/core/item-keys.ts";
+import { type Cursor, ITEM_VERSION } from "../../../src/core/items.ts";
 import { beforeTime } from "../../../src/core/position.ts";
 import { sweepPart, tick } from "../../../src/protocol/hand-over/tick.ts";
 import type { Sweepers } from "../../../src/protocol/ports.ts";

@@ -1,4 +1,4 @@
-import { isLookKey } from "../../../src/core/items.ts";
+import { isLookKey } from "../../../src/core/item-keys.ts";
 import { parseMessage } from "../../../src/core/message.ts";
 import { type Dynamo, simulatedDynamo } from "../../../test/sim/services/dynamo.ts";
 import type { Row } from "../../../test/sim/services/expressions.ts";

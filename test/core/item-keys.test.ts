@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bucketOf, lookAt, sortable, timeOf } from "../../src/core/items.ts";
+import { bucketOf, lookAt, sortable, timeOf } from "../../src/core/item-keys.ts";
 import { TIME, waitingHome } from "./waiting-home.ts";
 
 describe("buckets", () => {

@@ -1,0 +1,38 @@
+import type { JsonOf } from "../core/json-of.ts";
+import type {
+  BulkPart,
+  ForecastJson,
+  JobJson,
+  JobSummary as JobSummaryJson,
+  PulledJob as PulledJobJson,
+  ScheduleJson,
+  TopicJson,
+} from "../http/answers.ts";
+import type { TopicBodies } from "./check-bodies.ts";
+
+export type TopicReport = TopicJson;
+
+/** A job of the topic `T`, or of any topic. If you compare `topic` with a name, its `body` has the type of that topic. */
+export type Job<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
+  [Name in T]: Omit<JobJson, "topic" | "body"> & { topic: Name; body: JsonOf<Topics[Name]> };
+}[T];
+export type JobState = JobJson["state"];
+/** A job without its body and its timeline. */
+export type JobSummary<T extends string = string> = Omit<JobSummaryJson, "topic"> & { topic: T };
+export type PulledJob<Body = unknown> = PulledWith<JsonOf<Body>>;
+// An interface, so that the compiler compares two pulled jobs by their bodies, and not by `Body` of `JsonOf`.
+interface PulledWith<Body> extends Omit<PulledJobJson, "body"> {
+  body: Body;
+}
+/** The pulled job after its run. Empty for an untracked job. */
+export type SettledJob<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
+  [Name in T]: Partial<Job<Topics, Name>>;
+}[T];
+export type Schedule<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
+  [Name in T]: Omit<ScheduleJson, "topic" | "body"> & { topic: Name; body: JsonOf<Topics[Name]> };
+}[T];
+/** What one request has counted. `counts`: absent without a `step`. `reached`: all jobs that are due before it are counted. `at`: the API's clock. */
+export type CountPart = Pick<ForecastJson, "minutes" | "counts" | "reached" | "at">;
+
+/** The sums of a whole bulk, or of its parts so far. While parts are left, `cursor` continues the bulk. */
+export type BulkResult = BulkPart;

@@ -1,0 +1,129 @@
+import type { JOB_OPTIONS, JobOptions as StoredOptions } from "../core/job-options.ts";
+import type { JobState } from "./answers.ts";
+import type { TopicBodies } from "./check-bodies.ts";
+
+/** A duration: a number of seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"` or `"7d"`. */
+export type Duration = number | string;
+/** A point in time: a `Date`, or ISO 8601 text with a zone. Fractions of a ms are rounded up, so that no job is early. */
+export type Instant = string | Date;
+
+export type CallOptions = {
+  /** Aborts the call, which then throws the signal's reason. The call may have taken effect all the same. */
+  signal?: AbortSignal | undefined;
+};
+
+export type SeenOptions = {
+  /** The job as you saw it. If somebody has changed it since, the call throws `changed-meanwhile`, and changes nothing. */
+  ifMatch?: { readonly id: string; readonly revision: number };
+};
+
+export type ChangeOptions = CallOptions & {
+  /** Why, in at most 100 characters of plain text. The timelines of the changed jobs and the topic's pause show it. */
+  reason?: string | undefined;
+};
+
+export type RepeatableOptions = CallOptions & {
+  /** Makes your own repeats idempotent: calls with the same key and request have one effect. 1 to 256 characters. Default: a random key. */
+  idempotencyKey?: string;
+};
+
+type JobOptions = {
+  [Name in keyof StoredOptions]: (typeof JOB_OPTIONS)[Name]["kind"] extends "duration"
+    ? Duration
+    : StoredOptions[Name];
+};
+
+/** When a job is due: exactly one of the two. */
+type Time = { delay: Duration; dueAt?: never } | { dueAt: Instant; delay?: never };
+/** At most one of the two. */
+type AnyTime = { delay?: Duration; dueAt?: never } | { dueAt?: Instant; delay?: never };
+
+export type PutOptions = Time & JobOptions & RepeatableOptions & ChangeOptions;
+
+type KeyOptions = {
+  key?: string;
+  onDuplicate?: "reject" | "keep" | "replace" | "postpone";
+  /**
+   * A postponed job is due at most this long after its creation. If a call without `postpone` filed or replaced the job, the time counts
+   * from the job's last change before its first postponement. Required with `onDuplicate: "postpone"`, and allowed only there.
+   */
+  maxDelay?: Duration;
+};
+
+export type EnqueueOptions = PutOptions & KeyOptions;
+type BatchOptions = Time & JobOptions & KeyOptions;
+
+/** The arguments of `enqueue`: the topic, a body of the topic's type, and the options. */
+export type EnqueueArguments<Topics = TopicBodies> = {
+  [T in keyof Topics & string]: [topic: T, body: Topics[T], options: EnqueueOptions];
+}[keyof Topics & string];
+
+/** The arguments of `put`: the topic, the key, and the body with the options. */
+export type PutArguments<Topics = TopicBodies> = {
+  [T in keyof Topics & string]: [topic: T, key: string, job: PutOptions & SeenOptions & { body: Topics[T] }];
+}[keyof Topics & string];
+
+export type NewJobRequest<Topics = TopicBodies> = {
+  [T in keyof Topics & string]: BatchOptions & { topic: T; body: Topics[T] };
+}[keyof Topics & string];
+
+export type Changes<Body = unknown> = AnyTime &
+  RepeatableOptions &
+  ChangeOptions &
+  SeenOptions & { body?: Body };
+
+/** `from ≤ dueAt < to`; for a bulk that redrives, the time of the death. A list or a forecast spans at most 31 days, a bulk 366. */
+type Range = { from?: Instant; to?: Instant };
+/** Jobs with this tag and of this group. An absent field matches every job. */
+type Filters = Pick<StoredOptions, "tag" | "group">;
+/** `pageSize`: how many entries one request reads, 1 to 1,000; 100 by default. */
+type Paged = CallOptions & { pageSize?: number };
+export type ListQuery<T extends string = string> = Range & Paged & Filters & { topic?: T; state?: JobState };
+export type DeadQuery = Paged & Filters;
+export type ForecastQuery<T extends string = string> = Range & CallOptions & { topic?: T };
+/** `step`: how long a step of time is, in whole seconds, 1 to 86,400. */
+export type CountQuery<T extends string = string> = ForecastQuery<T> & { step?: number };
+
+export type NewSchedule<T extends string = string, Body = unknown> = JobOptions & {
+  /** `cron(…)`, `rate(…)` or `at(…)`. */
+  expression: string;
+  /** An IANA name; UTC by default. */
+  timezone?: string;
+  start?: Instant;
+  end?: Instant;
+  /** How much later than its time an occurrence may come: whole minutes, 1 minute to 1 day. */
+  flexibleWindow?: Duration;
+  topic: T;
+  body: Body;
+};
+
+/** `ids`: up to 500 jobs. `max`: 1 to 500, not together with `ids`. `ratePerSecond`: 0.001 to 1,000. `ifMatch`: only with one id. */
+export type RedriveRequest = RepeatableOptions &
+  ChangeOptions &
+  SeenOptions & {
+    ids?: readonly string[];
+    max?: number;
+    delay?: Duration;
+    ratePerSecond?: number;
+  };
+
+/** `delay` and `dueAt` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`. */
+export type BulkRequest<T extends string = string> = Range &
+  AnyTime &
+  Filters &
+  RepeatableOptions &
+  ChangeOptions & {
+    action: "cancel" | "move" | "run" | "redrive";
+    topic: T;
+    /** Whether to count the jobs and change nothing. */
+    dryRun?: boolean;
+    ratePerSecond?: number;
+    /** The cursor of an interrupted bulk of the same request, which then continues. */
+    cursor?: string;
+  };
+
+/** `ratePerSecond`: how many parked jobs start in a second at most, 0.001 to 1,000. */
+export type ResumeOptions = ChangeOptions & { ratePerSecond?: number };
+export type ReceiveOptions = CallOptions & { max?: number; waitSeconds?: number };
+export type RetryOptions = CallOptions & { delay?: Duration; error?: string };
+export type BuryOptions = CallOptions & { error?: string };
