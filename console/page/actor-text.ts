@@ -1,4 +1,4 @@
-import type { ActorJson } from "../../src/http/answers.ts";
+import type { ActorJson } from "../../src/http/answers/actor.ts";
 
 const KINDS: Readonly<Record<ActorJson["kind"], string>> = {
   caller: "a caller",

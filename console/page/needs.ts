@@ -1,7 +1,8 @@
 import type { Pause } from "../../src/client/holding.ts";
 import { lateIn } from "../../src/client/late-in.ts";
 import { USUAL_LAG } from "../../src/core/constants.ts";
-import type { ScheduleSummary, TopicJson } from "../../src/http/answers.ts";
+import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
+import type { TopicJson } from "../../src/http/answers/topics.ts";
 import { actorText } from "./actor-text.ts";
 import { jobsText } from "./bulk-calls.ts";
 import { heldText } from "./parts/pause-topic.tsx";

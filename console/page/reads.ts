@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/preact-query";
 import { isJobId } from "../../src/core/job-id.ts";
 import { KEY_PATTERN } from "../../src/core/job-key.ts";
-import type { JobSummary, TopicJson } from "../../src/http/answers.ts";
+import type { JobSummary } from "../../src/http/answers/jobs.ts";
+import type { TopicJson } from "../../src/http/answers/topics.ts";
 import { api, call, queries, REFRESH_MS } from "./api.ts";
 import { latenessByTopic } from "./lateness.ts";
 import { HOUR, MINUTE } from "./times.ts";

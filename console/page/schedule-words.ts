@@ -1,6 +1,6 @@
 import cronstrue from "cronstrue";
 import { parseExpression } from "../../src/cron/expression.ts";
-import type { ScheduleSummary } from "../../src/http/answers.ts";
+import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import { startOfDay, type Zone } from "./times.ts";
 
 /** Says in words when a stored schedule occurs. An expression of a newer version, which this page cannot read, stays as it is. */

@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../src/http/answers.ts";
+import type { JobSummary } from "../../src/http/answers/jobs.ts";
 
 /**
  * The API judged the job, by its own clock, when it answered. So a page that is old, or whose browser has a wrong clock, calls no job late

@@ -1,4 +1,5 @@
-import type { ForecastJson, JobSummary } from "../../src/http/answers.ts";
+import type { ForecastJson } from "../../src/http/answers/forecast.ts";
+import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { shownState } from "./shown-state.ts";
 import { HOUR, MINUTE, SECOND } from "./times.ts";
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { JobSummary } from "../../src/http/answers.ts";
+import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { api } from "./api.ts";
 import { jobPage } from "./reads.ts";
 import { now, zone } from "./state.ts";

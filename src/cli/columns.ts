@@ -1,6 +1,6 @@
 import type { JobState, JobSummary } from "../client/answers.ts";
 import { splitPlace } from "../core/thrown.ts";
-import type { ActorJson } from "../http/answers.ts";
+import type { ActorJson } from "../http/answers/actor.ts";
 import type { Style } from "./output.ts";
 import type { Column } from "./table.ts";
 

@@ -1,13 +1,10 @@
 import type { JsonOf } from "../core/json-of.ts";
-import type {
-  BulkPart,
-  ForecastJson,
-  JobJson,
-  JobSummary as JobSummaryJson,
-  PulledJob as PulledJobJson,
-  ScheduleJson,
-  TopicJson,
-} from "../http/answers.ts";
+import type { ForecastJson } from "../http/answers/forecast.ts";
+import type { JobJson, JobSummary as JobSummaryJson } from "../http/answers/jobs.ts";
+import type { BulkPart } from "../http/answers/many-jobs.ts";
+import type { PulledJob as PulledJobJson } from "../http/answers/pulled.ts";
+import type { ScheduleJson } from "../http/answers/schedules.ts";
+import type { TopicJson } from "../http/answers/topics.ts";
 import type { TopicBodies } from "./check-bodies.ts";
 
 export type TopicReport = TopicJson;

@@ -1,7 +1,7 @@
 import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
 import { isJobId } from "../core/job-id.ts";
 import { truncate } from "../general/text.ts";
-import type { Problem } from "../http/answers.ts";
+import type { Problem } from "../http/answers/problem.ts";
 import { assertKeptByJson } from "./kept-by-json.ts";
 import type { SeenOptions } from "./options.ts";
 

@@ -1,6 +1,7 @@
 import { RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
 import type { MinutehandError } from "../core/errors.ts";
-import type { Problem, TopicJson } from "../http/answers.ts";
+import type { Problem } from "../http/answers/problem.ts";
+import type { TopicJson } from "../http/answers/topics.ts";
 import type { JobSummary, PulledJob } from "./answers.ts";
 import { type Call, callOver, errorOf, type Shape, segment, type Transport } from "./call.ts";
 import type { TopicBodies } from "./check-bodies.ts";

@@ -1,5 +1,8 @@
 import type { MinutehandError } from "../core/errors.ts";
-import type { Health, Paused, Redriven, Resumed, ScheduleSummary } from "../http/answers.ts";
+import type { Health } from "../http/answers/about.ts";
+import type { Redriven } from "../http/answers/many-jobs.ts";
+import type { ScheduleSummary } from "../http/answers/schedules.ts";
+import type { Paused, Resumed } from "../http/answers/topics.ts";
 import type {
   BulkResult,
   CountPart,

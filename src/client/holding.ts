@@ -1,4 +1,4 @@
-import type { TopicJson } from "../http/answers.ts";
+import type { TopicJson } from "../http/answers/topics.ts";
 
 export type Pause = NonNullable<TopicJson["pause"]>;
 

@@ -1,7 +1,8 @@
 import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 import { parseInstant } from "../general/times.ts";
-import type { BulkPart, ForecastJson } from "../http/answers.ts";
+import type { ForecastJson } from "../http/answers/forecast.ts";
+import type { BulkPart } from "../http/answers/many-jobs.ts";
 import type { BulkResult, CountPart } from "./answers.ts";
 import { type Call, QUOTED, type Query, type Shape } from "./call.ts";
 import type { BulkRequest, CountQuery, ForecastQuery, Instant } from "./options.ts";

@@ -1,5 +1,5 @@
 import { reasonOf } from "../core/errors.ts";
-import type { Problem } from "../http/answers.ts";
+import type { Problem } from "../http/answers/problem.ts";
 
 /** AWS refuses a role without a permission, or credentials. */
 const REFUSED = /AccessDenied|CredentialsProviderError|UnrecognizedClient|InvalidClientTokenId|ExpiredToken/;

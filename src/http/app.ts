@@ -1,5 +1,5 @@
 import { PatternRouter } from "hono/router/pattern-router";
-import type { Problem } from "./answers.ts";
+import type { Problem } from "./answers/problem.ts";
 import { etagOf } from "./etag.ts";
 import { logFailure } from "./log-failure.ts";
 import { problem, problemOf, STATUS } from "./problem.ts";

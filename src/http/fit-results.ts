@@ -1,6 +1,7 @@
 import { DETAIL_BYTES, PAGE_BYTES } from "../core/constants.ts";
 import { answerBytes, truncate } from "../general/text.ts";
-import type { JobSummary, Problem } from "./answers.ts";
+import type { JobSummary } from "./answers/jobs.ts";
+import type { Problem } from "./answers/problem.ts";
 
 /** The answer to one entry of a batch. */
 type Result = { readonly status: number } & ({ readonly job: JobSummary } | { readonly error: Problem });

@@ -6,7 +6,7 @@ import type { Enqueued } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import type { Wait } from "../protocol/read/waits.ts";
-import type { JobJson, JobSummary } from "./answers.ts";
+import type { JobJson, JobSummary } from "./answers/jobs.ts";
 import type { Answer } from "./route.ts";
 
 /** A job without its body, in its present state. */

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { problem } from "./answers.ts";
+import { problem } from "./answers/problem.ts";
 import { answers, refTo, requests } from "./named.ts";
 import { EXAMPLES, PATH_EXAMPLES } from "./openapi-examples.ts";
 import { type ProblemCode, STATUS } from "./problem.ts";
@@ -57,7 +57,7 @@ export function openapiDocument(routes: readonly Route[], version: string): obje
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operationOf(route) };
   }
-  const schemas = { ...componentsOf(requests, "input"), ...componentsOf(answers, "output") };
+  const schemas = byName({ ...componentsOf(requests, "input"), ...componentsOf(answers, "output") });
   return {
     openapi: "3.1.0",
     info: {
@@ -183,6 +183,11 @@ function named(registry: typeof requests, schema: z.core.$ZodType): JsonSchema {
   const id = registry.get(schema)?.id;
   if (id === undefined) throw new Error("the schema of a request's body or of an answer must have a name");
   return { $ref: refTo(id) };
+}
+
+/** Sorts the schemas by name, so that their order does not depend on which file is loaded first. */
+function byName(schemas: Record<string, JsonSchema>): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function componentsOf(registry: typeof requests, io: "input" | "output"): Record<string, JsonSchema> {

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { DETAIL_BYTES } from "../core/constants.ts";
 import { type ErrorCode, MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
-import type { Problem } from "./answers.ts";
+import type { Problem } from "./answers/problem.ts";
 
 /** The others arise in the client only. */
 export type ProblemCode = Exclude<ErrorCode, "forbidden" | "bad-answer">;

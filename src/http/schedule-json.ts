@@ -3,7 +3,7 @@ import { optionsInSeconds, optionsOf } from "../core/job-options.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import { iso } from "../general/times.ts";
 import { nextOccurrences } from "../protocol/file/recurring.ts";
-import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
+import type { ScheduleJson, ScheduleSummary } from "./answers/schedules.ts";
 
 const TOLD = 5;
 

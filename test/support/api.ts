@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import * as z from "zod/mini";
-import { problem } from "../../src/http/answers.ts";
+import { problem } from "../../src/http/answers/problem.ts";
 import { type App, createApp } from "../../src/http/app.ts";
 import { openapiDocument } from "../../src/http/openapi.ts";
 import type { Route } from "../../src/http/route.ts";

@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../../src/http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { shownState } from "../shown-state.ts";
 import { WORDS } from "../words.ts";
 

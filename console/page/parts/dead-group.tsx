@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import type { JobSummary } from "../../../src/http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { diedAt, type ErrorGroup } from "../error-groups.ts";
 import { JobLine } from "./job-line.tsx";
 import { RedriveChosen } from "./redrive.tsx";

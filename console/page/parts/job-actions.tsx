@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { JobJson } from "../../../src/http/answers.ts";
+import type { JobJson } from "../../../src/http/answers/jobs.ts";
 import { api } from "../api.ts";
 import { jsonText, withVisibleMarks } from "../direction.ts";
 import { readJson } from "../json-text.ts";

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { JobSummary } from "../../../src/http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { isNarrow } from "../state.ts";
 import { Choice } from "./choice.tsx";
 import { RangeFields } from "./range-fields.tsx";

@@ -1,4 +1,4 @@
-import type { JobSummary } from "../../../src/http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { withVisibleMarks } from "../direction.ts";
 import { StateBadge } from "./badge.tsx";
 import { addresses } from "./search.ts";

@@ -1,5 +1,5 @@
 import { isHolding } from "../../../src/client/holding.ts";
-import type { JobJson } from "../../../src/http/answers.ts";
+import type { JobJson } from "../../../src/http/answers/jobs.ts";
 import { actorText } from "../actor-text.ts";
 import { topicOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";

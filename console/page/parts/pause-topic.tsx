@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { isHolding, type Pause } from "../../../src/client/holding.ts";
-import type { TopicJson } from "../../../src/http/answers.ts";
+import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { actorText } from "../actor-text.ts";
 import { api } from "../api.ts";
 import { Action } from "./action.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { messageOf } from "../../../src/core/errors.ts";
-import type { ScheduleJson } from "../../../src/http/answers.ts";
+import type { ScheduleJson } from "../../../src/http/answers/schedules.ts";
 import { call } from "../api.ts";
 import { jsonText } from "../direction.ts";
 import { OPTION_NAMES, type OptionTexts, optionTexts, readOptions } from "../job-fields.ts";

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/preact-query";
-import type { JobSummary } from "../../../src/http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { api, REFRESH_MS, refetchEvery } from "../api.ts";
 import { groupByError } from "../error-groups.ts";
 import { choose, chosenIds, DeadGroup } from "../parts/dead-group.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { messageOf } from "../../../src/core/errors.ts";
-import type { JobJson } from "../../../src/http/answers.ts";
+import type { JobJson } from "../../../src/http/answers/jobs.ts";
 import { call, refresh } from "../api.ts";
 import { curlText, type NewJob, typescriptText } from "../job-call.ts";
 import { type OptionTexts, readOptions } from "../job-fields.ts";

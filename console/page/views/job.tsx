@@ -1,4 +1,4 @@
-import type { JobJson } from "../../../src/http/answers.ts";
+import type { JobJson } from "../../../src/http/answers/jobs.ts";
 import { jsonText } from "../direction.ts";
 import { logLink } from "../log-link.ts";
 import { StateBadge } from "../parts/badge.tsx";

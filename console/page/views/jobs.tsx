@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
-import type { JobSummary } from "../../../src/http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { REFRESH_MS } from "../api.ts";
 import { type JobPages, REFRESHED_PAGES, useJobPages } from "../job-pages.ts";
 import { Bulks, listedRange } from "../parts/job-bulks.tsx";

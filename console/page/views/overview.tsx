@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { isHolding } from "../../../src/client/holding.ts";
 import { USUAL_LAG } from "../../../src/core/constants.ts";
-import type { TopicJson } from "../../../src/http/answers.ts";
+import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { jobsText } from "../bulk-calls.ts";
 import type { Lateness } from "../lateness.ts";
 import { byNeed, heldJobs, lagOf, type Need, needsOf } from "../needs.ts";

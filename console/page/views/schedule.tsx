@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
-import type { ScheduleJson } from "../../../src/http/answers.ts";
+import type { ScheduleJson } from "../../../src/http/answers/schedules.ts";
 import { api } from "../api.ts";
 import { jsonText } from "../direction.ts";
 import { Action } from "../parts/action.tsx";

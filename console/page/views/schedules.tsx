@@ -1,4 +1,4 @@
-import type { ScheduleSummary } from "../../../src/http/answers.ts";
+import type { ScheduleSummary } from "../../../src/http/answers/schedules.ts";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { ScheduleForm } from "../parts/schedule-form.tsx";
 import { addresses } from "../parts/search.ts";

@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import type { Client } from "../../client/client.ts";
 import { lateIn } from "../../client/late-in.ts";
 import type { ListQuery } from "../../client/options.ts";
-import { STATES } from "../../http/answers.ts";
+import { STATES } from "../../http/answers/jobs.ts";
 import { instant, wholeNumber } from "../arguments.ts";
 import { JOB_COLUMNS, many } from "../columns.ts";
 import { examples } from "../examples.ts";

@@ -9,7 +9,7 @@ import type { Context } from "../../protocol/ports.ts";
 import { waitsOf } from "../../protocol/read/waits.ts";
 import { idOfKey, readJob } from "../../protocol/store/read-job.ts";
 import type { Logs } from "../../settings/log-groups.ts";
-import type { JobJson } from "../answers.ts";
+import type { JobJson } from "../answers/jobs.ts";
 import { jobJson, waitJson } from "../job-json.ts";
 import { logUrlOf } from "../log-url.ts";
 import { newJobOf, onceOf, rescheduleOf, type Sent } from "../new-job.ts";

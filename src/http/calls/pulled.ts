@@ -4,7 +4,7 @@ import { iso } from "../../general/times.ts";
 import type { Context, Timers } from "../../protocol/ports.ts";
 import { receive } from "../../protocol/run/pull.ts";
 import { extend, settlePulled } from "../../protocol/run/settle-pulled.ts";
-import type { JobJson } from "../answers.ts";
+import type { JobJson } from "../answers/jobs.ts";
 import { jobJson } from "../job-json.ts";
 import type { burying, extending, finishing, receiving, retrying } from "../requests.ts";
 

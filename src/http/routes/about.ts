@@ -1,4 +1,4 @@
-import { health, openapi } from "../answers.ts";
+import { health, openapi } from "../answers/about.ts";
 import { openapiDocument } from "../openapi.ts";
 import { type Route, route } from "../route.ts";
 

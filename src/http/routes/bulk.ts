@@ -4,7 +4,7 @@ import { type Bulk, beginBulk, beginRepeatableBulk } from "../../protocol/change
 import { runBulk } from "../../protocol/change/bulk.ts";
 import { requireTracked } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { bulkPart } from "../answers.ts";
+import { bulkPart } from "../answers/many-jobs.ts";
 import { decodeBulkCursor, encodeBulkCursor, tie, untie } from "../cursors.ts";
 import { callMarkOf, requestedDueAt } from "../new-job.ts";
 import { idempotent, reasoned } from "../parameters.ts";

@@ -1,4 +1,4 @@
-import { job } from "../answers.ts";
+import { job } from "../answers/jobs.ts";
 import { cancelJobByKey, getJobByKey, putJob } from "../calls/jobs.ts";
 import { etagOf } from "../etag.ts";
 import { FILED_HEADERS, filed } from "../job-json.ts";

@@ -1,7 +1,7 @@
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { truncate } from "../../general/text.ts";
-import { batchResults, cancelResults } from "../answers.ts";
+import { batchResults, cancelResults } from "../answers/many-jobs.ts";
 import { cancelJobs, enqueueJobs } from "../calls/many-jobs.ts";
 import { fitResults } from "../fit-results.ts";
 import { statusOf, summaryOf } from "../job-json.ts";

@@ -2,7 +2,7 @@ import { iso } from "../../general/times.ts";
 import { pauseTopic } from "../../protocol/change/pause.ts";
 import { resume } from "../../protocol/hand-over/release.ts";
 import { requireTopic, requireTracked } from "../../protocol/policy.ts";
-import { paused, resumed } from "../answers.ts";
+import { paused, resumed } from "../answers/topics.ts";
 import { reasoned, topicPath } from "../parameters.ts";
 import { pausing, resuming } from "../requests.ts";
 import { route } from "../route.ts";

@@ -1,4 +1,4 @@
-import { settledJob } from "../answers.ts";
+import { settledJob } from "../answers/pulled.ts";
 import { buryJob, extendLease, finishJob, retryJob } from "../calls/pulled.ts";
 import { topicPath } from "../parameters.ts";
 import { burying, extending, finishing, retrying } from "../requests.ts";

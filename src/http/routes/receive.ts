@@ -1,4 +1,4 @@
-import { pulledJobs } from "../answers.ts";
+import { pulledJobs } from "../answers/pulled.ts";
 import { receiveJobs } from "../calls/pulled.ts";
 import { topicPath } from "../parameters.ts";
 import { receiving } from "../requests.ts";

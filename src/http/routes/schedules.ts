@@ -11,7 +11,8 @@ import {
 } from "../../protocol/file/recurring.ts";
 import { requireTopic } from "../../protocol/policy.ts";
 import type { Context } from "../../protocol/ports.ts";
-import { job, schedule, schedulePage } from "../answers.ts";
+import { job } from "../answers/jobs.ts";
+import { schedule, schedulePage } from "../answers/schedules.ts";
 import { decodeScheduleCursor, encodeScheduleCursor, tie, untie } from "../cursors.ts";
 import { digits, scheduleName } from "../fields.ts";
 import { FILED_HEADERS, filed } from "../job-json.ts";

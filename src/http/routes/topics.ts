@@ -3,7 +3,7 @@ import { requireTopic } from "../../protocol/policy.ts";
 import { reportTopics, type TopicReport } from "../../protocol/read/topics.ts";
 import type { Troubles } from "../../protocol/read/troubled-jobs.ts";
 import { type TopicPolicy, webhookPolicy } from "../../settings/policy.ts";
-import { type TopicJson, topicReport, topicReports } from "../answers.ts";
+import { type TopicJson, topicReport, topicReports } from "../answers/topics.ts";
 import { topicPath } from "../parameters.ts";
 import { route } from "../route.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { groupByError } from "../../../console/page/error-groups.ts";
-import type { JobSummary } from "../../../src/http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 
 let jobs = 0;
 function died(lastError: string | undefined, finishedAt = "2026-11-26T10:00:00.000Z"): JobSummary {

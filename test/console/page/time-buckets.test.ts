@@ -13,7 +13,7 @@ import {
   withCounts,
   zoomed,
 } from "../../../console/page/time-buckets.ts";
-import type { JobSummary } from "../../../src/http/answers.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 
 const MINUTE = 60_000;
 const NOW = Date.parse("2026-11-26T10:00:00.000Z");

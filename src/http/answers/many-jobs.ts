@@ -1,0 +1,51 @@
+import * as z from "zod/mini";
+import { answer } from "../named.ts";
+import { jobSummary } from "./jobs.ts";
+import { problem } from "./problem.ts";
+import { count, status, text, time } from "./values.ts";
+
+const jobOrError = { job: z.exactOptional(jobSummary), error: z.exactOptional(problem) };
+const JOB_OR_ERROR = z.meta({ description: "Either `job` or `error`." });
+
+export const batchResults = answer(
+  "BatchResults",
+  z.object({
+    results: z.array(answer("BatchResult", z.object({ status, ...jobOrError }).check(JOB_OR_ERROR))),
+  }),
+);
+
+export const cancelResults = answer(
+  "CancelResults",
+  z.object({
+    results: z.array(
+      answer("CancelResult", z.object({ id: text, status, ...jobOrError }).check(JOB_OR_ERROR)),
+    ),
+  }),
+);
+
+export const bulkPart = answer(
+  "BulkPart",
+  z.object({
+    action: answer("BulkAction", z.enum(["cancel", "move", "run", "redrive"])),
+    dryRun: z.boolean(),
+    examined: count,
+    matched: count,
+    changed: count,
+    skipped: z.record(text, count).check(
+      z.meta({
+        description: "How many matching jobs were not changed, for each error code that says why.",
+      }),
+    ),
+    errors: z
+      .array(answer("BulkFailure", z.object({ id: text, problem })))
+      .check(z.meta({ description: "The first ten jobs that were not changed, each with its error." })),
+    from: time,
+    to: time,
+    reached: time.check(z.meta({ description: "The bulk has examined all jobs up to this time." })),
+    cursor: z.exactOptional(text),
+  }),
+);
+export type BulkPart = z.output<typeof bulkPart>;
+
+export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
+export type Redriven = z.output<typeof redriven>;

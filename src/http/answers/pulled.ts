@@ -1,0 +1,23 @@
+import * as z from "zod/mini";
+import { answer } from "../named.ts";
+import { job } from "./jobs.ts";
+import { count, text, time } from "./values.ts";
+
+/** Empty for an untracked job, because its run is not recorded in the table. */
+export const settledJob = answer("SettledJob", z.partial(job));
+
+const pulledJob = answer(
+  "PulledJob",
+  z.object({
+    id: text,
+    receipt: text,
+    attempt: count,
+    dueAt: time,
+    body: z.unknown(),
+    headers: z.exactOptional(z.record(text, text)),
+    leaseUntil: time,
+  }),
+);
+export type PulledJob = z.output<typeof pulledJob>;
+
+export const pulledJobs = answer("PulledJobs", z.object({ jobs: z.array(pulledJob) }));

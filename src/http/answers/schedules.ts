@@ -1,0 +1,34 @@
+import * as z from "zod/mini";
+import { answeredScheduleOptions } from "../job-options.ts";
+import { answer } from "../named.ts";
+import { text, time } from "./values.ts";
+
+const scheduleSummary = answer(
+  "ScheduleSummary",
+  z.object({
+    name: text,
+    expression: text,
+    timezone: text,
+    start: z.exactOptional(time),
+    end: z.exactOptional(time),
+    flexibleWindow: z.exactOptional(z.number()),
+    topic: text,
+    ...answeredScheduleOptions,
+    paused: z.boolean(),
+    createdAt: time,
+    next: z.array(time).check(
+      z.meta({
+        description: "The next five occurrences. While the schedule is paused, they file no jobs.",
+      }),
+    ),
+  }),
+);
+export type ScheduleSummary = z.output<typeof scheduleSummary>;
+
+export const schedule = answer("Schedule", z.extend(scheduleSummary, { body: z.unknown() }));
+export type ScheduleJson = z.output<typeof schedule>;
+
+export const schedulePage = answer(
+  "SchedulePage",
+  z.object({ schedules: z.array(scheduleSummary), cursor: z.exactOptional(text) }),
+);
