@@ -182,6 +182,11 @@ describe("list", () => {
         ["--from", "2026-03-02 09:00:00+01:00", "--to", "2026-03-01T08:00:00Z"],
         "--to must be after --from 2026-03-02T08:00:00.000Z, got 2026-03-01T08:00:00.000Z",
       ],
+      [
+        // Java's toString of a ZonedDateTime.
+        ["--from", "2026-03-02T09:00+01:00[Europe/Paris]", "--to", "2026-03-01T08:00:00Z"],
+        "--to must be after --from 2026-03-02T08:00:00.000Z, got 2026-03-01T08:00:00.000Z",
+      ],
     ] as const)
       for (const command of ["list", "forecast"])
         expect(await type(api, [command, ...flags])).toMatchObject({
