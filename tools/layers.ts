@@ -9,7 +9,7 @@ import { parseSync } from "oxc-parser";
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   general: [],
-  cron: [],
+  cron: ["general"],
   core: ["general"],
   settings: ["core", "general"],
   // The protocol, from the bottom up. The files directly in `protocol/` are its vocabulary: ports, policy, reports, new jobs.

@@ -4,7 +4,7 @@ import type { TopicBodies } from "./check-bodies.ts";
 
 /** A duration: a number of seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"` or `"7d"`. */
 export type Duration = number | string;
-/** A point in time: a `Date`, or ISO 8601 text with a zone. Fractions of a ms are rounded up, so that no job is early. */
+/** A point in time: a `Date`, or ISO 8601 text with its offset from UTC. Fractions of a ms are rounded up, so that no job is early. */
 export type Instant = string | Date;
 
 export type CallOptions = {

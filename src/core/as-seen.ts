@@ -20,6 +20,6 @@ export function requireAsSeen(job: Seen, ifMatch: IfMatch | undefined): void {
 }
 
 export function changedMeanwhile({ id, revision }: Seen): MinutehandError {
-  const text = `job ${id} must be as the caller saw it, but it was changed since: it has revision ${revision} now`;
+  const text = `job ${id} must be as If-Match says: it has revision ${revision} now, which no tag without W/ names`;
   return new MinutehandError("changed-meanwhile", text, { id, revision });
 }

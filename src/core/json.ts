@@ -24,7 +24,7 @@ export function bodyText(body: unknown): string {
 
 /**
  * Parses JSON text without altering any value. Throws `bad-request` for text that is not JSON, for values that parsing would alter
- * (a number that no double prints, `-0`, a name that an object has twice), and for more than 100 levels of nesting.
+ * (a number that no double prints, a name that an object has twice), and for more than 100 levels of nesting.
  */
 export function parseJson(text: string): unknown {
   checkDepth(text);
@@ -75,7 +75,7 @@ function readName(open: readonly Open[], inner: Open, names: Set<string>, token:
 
 /** Says whether a double surely prints a number: at most 15 significant digits, no exponent. Other numbers need `isExact`. */
 function isPlain(token: string): boolean {
-  return token.length <= 15 && !/^-0|[eE]/.test(token);
+  return token.length <= 15 && !/[eE]/.test(token);
 }
 
 /** How many bytes of a path an error shows. A path may be as long as the request. */
@@ -101,11 +101,11 @@ const ALL_DIGITS = 40;
 
 /**
  * Says whether a language can have printed `token` from a double: the double that `token` is read as, printed with as many significant digits as
- * `token` has, is `token`. Languages print 1 to 17 digits of a double, and round a half up or to the even digit. `-0` is not exact: it is written `0`.
+ * `token` has, is `token`. Languages print 1 to 17 digits of a double, and round a half up or to the even digit. `-0` is stored as `0`, which equals it.
  */
 export function isExact(token: string): boolean {
   const value = Number(token);
-  if (!Number.isFinite(value) || Object.is(value, -0)) return false;
+  if (!Number.isFinite(value)) return false;
   const { digits, exponent } = decimalOf(token);
   if (digits === "" || digits.length > MOST_DIGITS) return digits === "";
   const isPrinted = (count: number, expected: string, at: number): boolean => {

@@ -1,4 +1,4 @@
-import { nearestZones, zoneNames } from "./zone-names.ts";
+import { nearestZones, zoneNames } from "../general/zone-names.ts";
 
 const DAY = 86_400_000;
 

@@ -1,3 +1,5 @@
+import { zoneRule } from "./zone-offset.ts";
+
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const WHOLE = /^(?:\d+(?:ms|[smhd]))+$/;
 const PART = /(\d+)(ms|[smhd])/g;
@@ -14,33 +16,49 @@ export function parseDuration(value: number | string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
-/** ISO 8601 as programming languages print it: without seconds or with any fraction of a second, with `Z` or a numeric offset. */
+/**
+ * ISO 8601 as programming languages print it: without seconds or with any fraction of a second, with `Z` or a numeric offset. Java and
+ * JavaScript append the zone and the calendar in brackets (RFC 9557).
+ */
 export const INSTANT_PATTERN =
-  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:[Zz]|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)$/;
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?(?:[Zz]|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)(?:\[!?([\w./+:-]{1,80})\])?(?:\[!?u-ca=([\w-]{1,80})\])?$/;
 const FIRST = Date.parse("0000-01-01T00:00:00.000Z");
 const LAST = Date.parse("9999-12-31T23:59:59.999Z");
 
+const FORM =
+  "must be a time with its offset from UTC, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as 2026-03-01T09:30:00Z, 2026-03-01T10:30:00+01:00 or 2026-03-01T10:30:00+01:00[Europe/Paris]";
+const EXISTS = "must be a time that exists, in the years 0 to 9999 of UTC";
+
 /**
- * Reads ISO 8601 with a zone, in the years 0 to 9999 of UTC. Rounds fractions of a ms up, so that no job is early. `undefined` for all other
- * text, and for a day that does not exist.
+ * Reads ISO 8601 with an offset, in the years 0 to 9999 of UTC. Rounds fractions of a ms up, so that no job is early. `undefined` for all other
+ * text, for a day that does not exist, and for an offset that the zone in brackets does not have then.
  */
 export function parseInstant(text: string): number | undefined {
-  const [whole, date = "", minute, second = "00", fraction = "", hours, minutes = "00"] =
-    INSTANT_PATTERN.exec(text) ?? [];
-  if (whole === undefined || !isDay(date)) return undefined;
-  const zone = hours === undefined ? "Z" : `${hours}:${minutes}`;
-  // Date.parse would drop the digits after the third, and V8 misreads more than nine digits with leading zeros by up to a second.
-  const ms = fraction.slice(0, 3).padEnd(3, "0");
-  const later = /[1-9]/.test(fraction.slice(3)) ? 1 : 0;
-  const instant = Date.parse(`${date}T${minute}:${second}.${ms}${zone}`) + later;
-  return instant >= FIRST && instant <= LAST ? instant : undefined;
+  const read = readInstant(text);
+  return typeof read === "number" ? read : undefined;
 }
 
 /** Answers the rule that text breaks if `parseInstant` does not read it. */
 export function instantRule(text: string): string {
-  return INSTANT_PATTERN.test(text)
-    ? "must be a time that exists, in the years 0 to 9999 of UTC"
-    : "must be a time with its zone, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as 2026-03-01T09:30:00Z or 2026-03-01T10:30:00+01:00";
+  const read = readInstant(text);
+  return typeof read === "string" ? read : FORM;
+}
+
+/** Answers the instant, or the rule that the text breaks. */
+function readInstant(text: string): number | string {
+  const [whole, date = "", minute, second = "00", fraction = "", hours, minutes = "00", zone, calendar] =
+    INSTANT_PATTERN.exec(text) ?? [];
+  if (whole === undefined) return FORM;
+  if (!isDay(date)) return EXISTS;
+  const offset = hours === undefined ? "Z" : `${hours}:${minutes}`;
+  // Date.parse would drop the digits after the third, and V8 misreads more than nine digits with leading zeros by up to a second.
+  const ms = fraction.slice(0, 3).padEnd(3, "0");
+  const later = /[1-9]/.test(fraction.slice(3)) ? 1 : 0;
+  const instant = Date.parse(`${date}T${minute}:${second}.${ms}${offset}`) + later;
+  if (instant < FIRST || instant > LAST) return EXISTS;
+  if (calendar !== undefined && calendar !== "iso8601")
+    return `must be in the calendar iso8601, got ${JSON.stringify(calendar)}`;
+  return (zone === undefined ? undefined : zoneRule(zone, offset, instant)) ?? instant;
 }
 
 /** Date.parse reads the 30th of February as the 2nd of March. */

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { MinutehandError } from "../core/errors.ts";
 import { isJobId } from "../core/job-id.ts";
 import { type Position, storedPosition } from "../core/position.ts";
+import { truncate } from "../general/text.ts";
 import type { Bulk } from "../protocol/change/begin-bulk.ts";
 import { LAST_BOUND } from "./instants.ts";
 
@@ -10,6 +11,9 @@ const LIST_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})#~)?$/;
 const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})(?:#~)?$/;
 const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;
 const WHOLE = /^(?:0|[1-9]\d{0,12})$/;
+
+/** How many bytes of a refused cursor an error shows. */
+const SHOWN = 60;
 
 /** The cursor of a list has the list's range, so that a caller need not repeat it. ms since the epoch. */
 export type ListCursor = { place: Position; from: number; to: number };
@@ -22,7 +26,7 @@ export function decodeListCursor(text: string): ListCursor {
   const [from = "", to = "", place = "", ...rest] = decode(text).split(" ");
   const [, time, id] = LIST_PLACE.exec(place) ?? [];
   const known = time !== undefined && (id === undefined || isJobId(id));
-  if (!known || rest.length > 0 || ![from, to].every(isBound) || !isPlace(time, from)) throw garbage();
+  if (!known || rest.length > 0 || ![from, to].every(isBound) || !isPlace(time, from)) throw garbage(text);
   return { place: storedPosition(place), from: Number(from), to: Number(to) };
 }
 
@@ -33,7 +37,7 @@ export function encodeDeadCursor(place: Position): string {
 export function decodeDeadCursor(text: string): Position {
   const place = decode(text);
   const [, id] = DEAD_PLACE.exec(place) ?? [];
-  if (id === undefined || !isJobId(id)) throw garbage();
+  if (id === undefined || !isJobId(id)) throw garbage(text);
   return storedPosition(place);
 }
 
@@ -47,7 +51,7 @@ export function decodeBulkCursor(text: string): Bulk {
   const [, time, job] = BULK_PLACE.exec(position) ?? [];
   const known = time !== undefined && (job === undefined || isJobId(job)) && /^[\w-]{8}$/.test(id);
   const numbers = [startedAt, from, to].every(isBound) && WHOLE.test(nextAt);
-  if (!known || rest.length > 0 || !numbers || !isPlace(time, from)) throw garbage();
+  if (!known || rest.length > 0 || !numbers || !isPlace(time, from)) throw garbage(text);
   return {
     id,
     startedAt: Number(startedAt),
@@ -65,9 +69,11 @@ export function encodeScheduleCursor(token: string): string {
 
 export function decodeScheduleCursor(text: string): string {
   const token = decode(text);
-  if (token === "") throw garbage();
+  if (token === "") throw garbage(text);
   return token;
 }
+
+const TIED = /^([^.]+)\.([\w-]{8})$/;
 
 /** Appends a hash of the request's topic, filters and values. */
 export function tie(cursor: string, ...list: readonly (string | undefined)[]): string {
@@ -76,8 +82,9 @@ export function tie(cursor: string, ...list: readonly (string | undefined)[]): s
 
 /** Throws `bad-request` if the cursor belongs to another request. */
 export function untie(text: string, ...list: readonly (string | undefined)[]): string {
-  const [cursor = "", mark, ...rest] = text.split(".");
-  if (rest.length === 0 && mark === markOf(list)) return cursor;
+  const [, cursor = "", mark] = TIED.exec(text) ?? [];
+  if (mark === undefined) throw garbage(text);
+  if (mark === markOf(list)) return cursor;
   throw new MinutehandError(
     "bad-request",
     "cursor must be sent with the same topic, filters and values as the request that answered it",
@@ -103,10 +110,13 @@ function encode(text: string): string {
 
 function decode(text: string): string {
   const decoded = Buffer.from(text, "base64url").toString();
-  if (encode(decoded) !== text) throw garbage();
+  if (encode(decoded) !== text) throw garbage(text);
   return decoded;
 }
 
-function garbage(): MinutehandError {
-  return new MinutehandError("bad-request", "cursor must be the cursor of an earlier answer");
+function garbage(text: string): MinutehandError {
+  return new MinutehandError(
+    "bad-request",
+    `cursor must be the cursor of an earlier answer, or be left out for the first page, got ${JSON.stringify(truncate(text, SHOWN))}`,
+  );
 }

@@ -67,7 +67,7 @@ const ENTITY_TAGS = new RegExp(`^(?:\\*|[ \\t,]*${ENTITY_TAG}(?:[ \\t]*,[ \\t,]*
 /** Strong entity tags without their quotes, or `*`. A weak tag never matches ("If-Match", RFC 9110). */
 export const ifMatch = z
   .pipe(
-    matching(ENTITY_TAGS, 'must be * or entity tags in quotes, such as "3"'),
+    matching(ENTITY_TAGS, 'must be one * or entity tags in quotes, such as "3"'),
     z.transform((text: string): IfMatch => {
       if (text === "*") return text;
       return [...text.matchAll(/(W\/)?"([^"]*)"/g)].flatMap(([, weak, tag = ""]) => (weak ? [] : tag));

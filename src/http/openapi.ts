@@ -10,7 +10,8 @@ type JsonSchema = Record<string, unknown>;
 const ABOUT =
   "A serverless delay queue: do this later, exactly then, unless I change my mind. Times are ISO 8601, in answers UTC with " +
   "milliseconds, in requests with any zone: 2026-03-01T10:30:00+01:00, +0100 or +01, with or without seconds and their " +
-  "fraction, which is rounded up to milliseconds. Durations are seconds, or a string such as 90s, 1h30m or 7d. The API refuses a request with an " +
+  "fraction, which is rounded up to milliseconds, and with or without the zone in brackets after the offset, as in " +
+  "2026-03-01T10:30:00+01:00[Europe/Paris]. Durations are seconds, or a string such as 90s, 1h30m or 7d. The API refuses a request with an " +
   "unknown field. If a path does not support a method, the API answers 405, and the Allow header lists the methods " +
   "that the path supports.";
 

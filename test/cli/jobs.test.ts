@@ -3,7 +3,9 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { HOUR, MINUTE } from "../support/world.ts";
+import { SIZES } from "../../src/core/work-sizes.ts";
+import { createApi } from "../support/api.ts";
+import { createWorld, HOUR, MINUTE } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { serveApi } from "./served-api.ts";
 
@@ -180,6 +182,11 @@ describe("list", () => {
       [
         // Python's str of a time with its zone.
         ["--from", "2026-03-02 09:00:00+01:00", "--to", "2026-03-01T08:00:00Z"],
+        "--to must be after --from 2026-03-02T08:00:00.000Z, got 2026-03-01T08:00:00.000Z",
+      ],
+      [
+        // Java's toString of a ZonedDateTime.
+        ["--from", "2026-03-02T09:00+01:00[Europe/Paris]", "--to", "2026-03-01T08:00:00Z"],
         "--to must be after --from 2026-03-02T08:00:00.000Z, got 2026-03-01T08:00:00.000Z",
       ],
     ] as const)
@@ -365,5 +372,70 @@ describe("forecast", () => {
     expect(out).toBe("MINUTE                    JOBS\n2026-03-01T09:01:00.000Z     1\n");
     await api.world.pass(HOUR + MINUTE);
     expect(await type(api, ["forecast"])).toMatchObject({ out: "", err: "no job falls due\n" });
+  });
+
+  test("counts all jobs by topic and state, the finished ones too", async () => {
+    await using api = await serveApi();
+    const range = ["--from", "2026-03-01T09:00:00Z", "--to", "2026-03-08T09:00:00Z", "--by", "state"];
+    for (const delay of ["2m", "2m", "70m", "6d"]) await api.file({ delay });
+    await type(api, ["cancel", String((await api.file({ delay: "3m" })).id)]);
+    await api.file({ topic: "work", delay: "2m" });
+    expect((await type(api, ["forecast", ...range])).out).toBe(
+      [
+        "TOPIC   STATE      JOBS",
+        "orders  cancelled     1",
+        "orders  scheduled     4",
+        "work    scheduled     1",
+        "",
+      ].join("\n"),
+    );
+    const { out, err } = await type(api, ["forecast", ...range, "--topic", "work"], { terminal: true });
+    expect(out).toContain("work   scheduled     1\n");
+    expect(err).toBe("1 job from 2026-03-01T09:00:00.000Z to 2026-03-08T09:00:00.000Z\n");
+    expect((await type(api, ["forecast", ...range, "--json"])).lines).toEqual([
+      { topic: "orders", state: "cancelled", count: 1 },
+      { topic: "orders", state: "scheduled", count: 4 },
+      { topic: "work", state: "scheduled", count: 1 },
+    ]);
+    await api.world.pass(10 * MINUTE, { ticks: false });
+    expect((await type(api, ["forecast", ...range, "--topic", "work", "--json"])).lines).toEqual([
+      { topic: "work", state: "late", count: 1 },
+    ]);
+  });
+
+  test("counts by state in each step of time, and adds up the parts of the API", async () => {
+    const world = createWorld({}, { ...SIZES, countEntries: 2 });
+    await using api = await serveApi(createApi(world));
+    for (let i = 0; i < 5; i++) await api.file({ delay: 60 + i });
+    await api.file({ delay: "25m" });
+    const { lines } = await type(api, ["forecast", "--by", "state", "--step", "10m", "--json"]);
+    expect(lines).toEqual([
+      { from: "2026-03-01T09:00:00.000Z", topic: "orders", state: "scheduled", count: 5 },
+      { from: "2026-03-01T09:20:00.000Z", topic: "orders", state: "scheduled", count: 1 },
+    ]);
+    expect((await type(api, ["forecast", "--by", "state", "--step", "10m"])).out).toBe(
+      [
+        "FROM                      TOPIC   STATE      JOBS",
+        "2026-03-01T09:00:00.000Z  orders  scheduled     5",
+        "2026-03-01T09:20:00.000Z  orders  scheduled     1",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test.each([
+    [["--step", "10m"], "--step needs --by state"],
+    [
+      ["--by", "state", "--step", "100ms"],
+      "option '--step <duration>' argument '100ms' is invalid. It must be whole seconds, from 1 to 86400.",
+    ],
+    [
+      ["--by", "state", "--step", "1500ms"],
+      "option '--step <duration>' argument '1500ms' is invalid. It must be whole seconds, from 1 to 86400.",
+    ],
+    [["--by", "day"], "option '--by <what>' argument 'day' is invalid. Allowed choices are state."],
+  ])("refuses %j", async (flags, err) => {
+    await using api = await serveApi();
+    expect(await type(api, ["forecast", ...flags])).toMatchObject({ code: 2, err: `minutehand: ${err}\n` });
   });
 });

@@ -56,12 +56,12 @@ describe("a command line", () => {
     ],
     [
       ["list", "--from", "2026-03-01"],
-      "option '--from <time>' argument '2026-03-01' is invalid. It must be a time with its zone, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as 2026-03-01T09:30:00Z or 2026-03-01T10:30:00+01:00.",
+      "option '--from <time>' argument '2026-03-01' is invalid. It must be a time with its offset from UTC, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as 2026-03-01T09:30:00Z, 2026-03-01T10:30:00+01:00 or 2026-03-01T10:30:00+01:00[Europe/Paris].",
     ],
     ...["2026-03-01T24:00:00Z", "2026-03-01T09:30:00", "2026-03-01T09:30:00 01:00"].map(
       (time): [string[], string] => [
         ["forecast", "--from", time],
-        `option '--from <time>' argument '${time}' is invalid. It must be a time with its zone, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as 2026-03-01T09:30:00Z or 2026-03-01T10:30:00+01:00.`,
+        `option '--from <time>' argument '${time}' is invalid. It must be a time with its offset from UTC, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as 2026-03-01T09:30:00Z, 2026-03-01T10:30:00+01:00 or 2026-03-01T10:30:00+01:00[Europe/Paris].`,
       ],
     ),
     ...["2026-02-30T09:30:00Z", "9999-12-31T23:59:59-01:00"].map((time): [string[], string] => [

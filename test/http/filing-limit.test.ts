@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { directOn } from "../../src/client/direct-client.ts";
 import { fileOccurrence } from "../../src/protocol/file/recurring.ts";
 import { createApi } from "../support/api.ts";
+import { meanwhile } from "../support/scenes.ts";
 import { breakAll, createWorld, MINUTE, SECOND } from "../support/world.ts";
 
 const MOST = 3;
@@ -106,6 +107,24 @@ test("a repeat is answered as the first call, also if the topic is full, and doe
   for (const key of ["a", "b"]) expect(await post(api, mail, key)).toMatchObject({ status: 201 });
   expect(await post(api, { ...mail, key: "k" }, "c")).toMatchObject({ json: { outcome: "replayed" } });
   expect(await post(api, mail, "d")).toMatchObject(refused);
+});
+
+test("a repeat that comes while its first call takes the last place is refused, and answered as the first call later", async () => {
+  const api = createLimited();
+  for (let i = 1; i < MOST; i++) await post(api);
+  const statuses: number[] = [];
+  meanwhile(
+    api.world,
+    // The first call has counted its job, and is about to file it.
+    ({ operation, keys }) => operation !== "read" && keys.some(({ pk }) => pk.startsWith("once#")),
+    async () => void statuses.push((await post(api, mail, "a")).status),
+  );
+  const first = await post(api, mail, "a");
+  expect({ first: first.status, meanwhile: statuses }).toEqual({ first: 201, meanwhile: [429] });
+  const { id } = first.json;
+  expect(await post(api, mail, "a")).toMatchObject({ status: 201, json: { id, outcome: "replayed" } });
+  await api.world.pass(MINUTE, { ticks: false });
+  expect(await post(api, mail, "a")).toMatchObject({ status: 201, json: { id, outcome: "replayed" } });
 });
 
 test("a repeated batch files what the topic had refused, so a batch of any size ends", async () => {

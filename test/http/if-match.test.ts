@@ -157,12 +157,14 @@ describe("a change with If-Match", () => {
     ['"9",, "0" ,', 200],
     [', "0"', 200],
     ['W/"0"', 412],
+    ['""', 412],
     ['"9"', 412],
     ['"abc"', 412],
     ['"00"', 412],
     ["0", 400],
     ['"0', 400],
     ['*, "0"', 400],
+    ["*, *", 400],
     ["", 400],
     [",", 400],
   ])("%s is answered %i", async (tag, status) => {
@@ -171,6 +173,20 @@ describe("a change with If-Match", () => {
     const answer = await api.call("PATCH", `/jobs/${id}`, { body: { delay: "2h" }, headers: seen(tag) });
     expect(answer.status).toBe(status);
   });
+});
+
+test("a refused tag of an unchanged job is not called a change", async () => {
+  const api = createApi();
+  const { id } = await api.file();
+  const cancelIt = async (tag: string) =>
+    (await api.call("DELETE", `/jobs/${id}`, { headers: seen(tag) })).json.detail;
+  for (const tag of ['W/"0"', '"9"', '""'])
+    expect(await cancelIt(tag)).toBe(
+      `job ${id} must be as If-Match says: it has revision 0 now, which no tag without W/ names`,
+    );
+  expect(await cancelIt("*, *")).toBe(
+    'if-match must be one * or entity tags in quotes, such as "3", got "*, *"',
+  );
 });
 
 test("a cancel with the revision that a move has raised is made, and one write later another is refused", async () => {

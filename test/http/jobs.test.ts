@@ -46,6 +46,26 @@ describe("a job", () => {
   });
 
   test.each([
+    ["90071992547409936", "90071992547409940"],
+    ["18014398509481984", "18014398509481984"],
+    ["1e21", "1e+21"],
+    ["1000000000000000000000", "1e+21"],
+    ["0.10000000000000001", "0.1"],
+    ["-0.0", "0"],
+  ])(
+    "with the number %s is stored and answered with the shortest digits of that double",
+    async (sent, got) => {
+      const { app, world } = createApi();
+      const text = `{"topic": "orders", "delay": 60, "body": ${sent}}`;
+      const filed = await fetchApp(app, new Request("https://api/jobs", { method: "POST", body: text }));
+      expect(filed.status).toBe(201);
+      expect(await filed.text()).toContain(`"body":${got},`);
+      expect(JSON.stringify(world.pool.items())).toContain(`"body":"${got}"`);
+      expect(Number(got)).toBe(Number(sent) + 0);
+    },
+  );
+
+  test.each([
     ["2026-03-01T12:00:00Z", "2026-03-01T12:00:00.000Z"],
     ["2026-03-01T12:00:00+02:00", "2026-03-01T10:00:00.000Z"],
     ["2026-03-01T12:00:00.1234+00:00", "2026-03-01T12:00:00.124Z"],

@@ -89,6 +89,37 @@ describe("the list", () => {
   });
 });
 
+describe("a cursor that no answer had", () => {
+  const answers = async (text: string): Promise<unknown> => {
+    const { call } = createApi();
+    const queried = ["/jobs?", "/forecast?", "/topics/orders/dead?", "/schedules?"].map(
+      async (path) => (await call("GET", `${path}cursor=${encodeURIComponent(text)}`)).json.detail,
+    );
+    const body = { topic: "orders", action: "cancel", cursor: text };
+    const bulk = async () => (await call("POST", "/jobs/bulk", { body })).json.detail;
+    return [...new Set([...(await Promise.all(queried)), await bulk()])];
+  };
+
+  test.each([
+    ["", ""],
+    ["AAAA", "AAAA"],
+    ["AAAA.short", "AAAA.short"],
+    [".AAAAAAAA", ".AAAAAAAA"],
+    ["AAAA.AAAAAAAA.1", "AAAA.AAAAAAAA.1"],
+    ["x".repeat(100), "x".repeat(60)],
+  ])("%j is refused as such, and not as the cursor of another request", async (text, shown) => {
+    expect(await answers(text)).toEqual([
+      `cursor must be the cursor of an earlier answer, or be left out for the first page, got "${shown}"`,
+    ]);
+  });
+
+  test("of the right form is refused as that of another request", async () => {
+    expect(await answers("AAAA.AAAAAAAA")).toEqual([
+      "cursor must be sent with the same topic, filters and values as the request that answered it",
+    ]);
+  });
+});
+
 describe("the forecast", () => {
   test("counts what falls due in each minute", async () => {
     const { call, file } = createApi();

@@ -25,7 +25,7 @@ function fractionOf(value: number): { top: bigint; bottom: bigint } {
 /** Says by exact arithmetic whether a token has at most 17 digits and is its double, rounded to these digits; a half up or to the even digit. */
 function isPrinted(token: string): boolean {
   const value = Number(token);
-  if (!Number.isFinite(value) || Object.is(value, -0)) return false;
+  if (!Number.isFinite(value)) return false;
   let { digits, exponent } = decimalOf(token.replace(/^-/, ""));
   if (digits === 0n) return true;
   while (digits % 10n === 0n) [digits, exponent] = [digits / 10n, exponent + 1];
@@ -48,7 +48,8 @@ const double = fc.oneof(
 const printed = fc
   .tuple(double, fc.integer({ min: 1, max: 17 }), fc.constantFrom("C", "Java", "JavaScript"))
   .map(([value, digits, language]) => {
-    if (Object.is(value, -0)) return "0";
+    // As other languages print it.
+    if (Object.is(value, -0)) return "-0.0";
     if (language === "C") return value.toPrecision(digits).replace(/e([+-])(\d)$/, "e$10$2");
     const shortest = JSON.stringify(value);
     return language === "Java" ? value.toExponential().replace(/e\+?/, "E") : shortest;
@@ -96,7 +97,6 @@ describe("JSON text", () => {
   });
 
   property("keeps each number that was printed from a double with 17 digits", [double], (value) => {
-    fc.pre(!Object.is(value, -0));
     for (const text of [value.toPrecision(17), value.toExponential(16), JSON.stringify(value)])
       expect(parseJson(`[${text}]`)).toEqual([value]);
   });

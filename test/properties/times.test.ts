@@ -15,6 +15,7 @@ import {
 import { lookAgainAt, onGrid } from "../../src/core/look-again.ts";
 import { delaySecondsOf, hideSecondsOf } from "../../src/core/packs.ts";
 import { iso, parseDuration, parseInstant } from "../../src/general/times.ts";
+import { zoneNames } from "../../src/general/zone-names.ts";
 import { instant } from "../../src/http/instants.ts";
 import { attemptsOf } from "../../src/settings/policy.ts";
 import { anyText, NOW, time } from "./kinds.ts";
@@ -292,18 +293,75 @@ describe("an instant", () => {
     ["PostgreSQL", "2030-01-02 09:00:00.5+01", "2030-01-02T08:00:00.500Z"],
     ["GNU date", "2030-01-02T09:00:00,123456789+01:00", "2030-01-02T08:00:00.124Z"],
     ["RFC 3339 in small letters", "2030-01-02t08:00:00z", "2030-01-02T08:00:00.000Z"],
+    ["Java's ZonedDateTime", "2030-01-02T09:00+01:00[Europe/Paris]", "2030-01-02T08:00:00.000Z"],
+    ["Java's ZonedDateTime of UTC", "2030-01-02T08:00Z[UTC]", "2030-01-02T08:00:00.000Z"],
+    [
+      "Java's ZonedDateTime of London in winter",
+      "2030-01-02T08:00Z[Europe/London]",
+      "2030-01-02T08:00:00.000Z",
+    ],
+    ["Java's ZonedDateTime of an offset", "2030-01-02T09:00+01:00[UTC+01:00]", "2030-01-02T08:00:00.000Z"],
+    ["Temporal.ZonedDateTime", "2030-01-02T09:00:00+01:00[Europe/Paris]", "2030-01-02T08:00:00.000Z"],
+    ["Temporal's offset as a zone", "2030-01-02T09:00:00+01:00[+01:00]", "2030-01-02T08:00:00.000Z"],
+    ["a zone that must be known", "2030-01-02T09:00:00+01:00[!Europe/Paris]", "2030-01-02T08:00:00.000Z"],
+    [
+      "Temporal's calendar",
+      "2030-01-02T09:00:00+01:00[Europe/Paris][u-ca=iso8601]",
+      "2030-01-02T08:00:00.000Z",
+    ],
+    ["a calendar alone", "2030-01-02T08:00:00Z[!u-ca=iso8601]", "2030-01-02T08:00:00.000Z"],
+    ["an older name of a zone", "2030-01-02T13:30:00+05:30[Asia/Calcutta]", "2030-01-02T08:00:00.000Z"],
+    ["Z in any zone, by RFC 9557", "2030-01-02T08:00:00Z[Europe/Paris]", "2030-01-02T08:00:00.000Z"],
+    ["the first hour that comes twice", "2030-10-27T02:30+02:00[Europe/Paris]", "2030-10-27T00:30:00.000Z"],
+    ["the second hour", "2030-10-27T02:30+01:00[Europe/Paris]", "2030-10-27T01:30:00.000Z"],
   ])("of %s is read: %s", (_, text, expected) => {
     expect(iso(parseInstant(text) ?? Number.NaN)).toBe(expected);
     expect(z.parse(instant, text)).toBe(Date.parse(expected));
   });
 
-  const FORM = /^must be a time with its zone, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as /;
+  const FORM =
+    /^must be a time with its offset from UTC, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as .*\+01:00\[Europe\/Paris\]$/;
   const EXISTS = /^must be a time that exists, in the years 0 to 9999 of UTC$/;
   test.each([
     ["C#'s s, without a zone", "2030-01-02T09:00:00", FORM],
     ["Python's isoformat without a zone", "2030-01-02T09:00:00.123456", FORM],
     ["a day alone", "2030-01-02", FORM],
-    ["Java's ZonedDateTime with a region", "2030-01-02T09:00:00+01:00[Europe/Berlin]", FORM],
+    ["a zone without an offset", "2030-01-02T09:00[Europe/Paris]", FORM],
+    ["Ruby's to_s", "2030-01-02 09:00:00 +0100", FORM],
+    ["Go's String", "2030-01-02 09:00:00 +0100 CET", FORM],
+    ["an unknown suffix", "2030-01-02T09:00:00+01:00[x-own=1]", FORM],
+    ["two zones", "2030-01-02T09:00:00+01:00[Europe/Paris][Europe/Paris]", FORM],
+    ["an endless name", `2030-01-02T09:00:00+01:00[${"a".repeat(100)}]`, FORM],
+    [
+      "an offset that the zone does not have then",
+      "2030-07-02T09:00+01:00[Europe/Paris]",
+      /^must have the offset of its zone: Europe\/Paris has \+02:00 then, not \+01:00$/,
+    ],
+    [
+      "an offset in a clock's gap",
+      "2030-03-31T02:30+01:00[Europe/Paris]",
+      /^must have the offset of its zone: Europe\/Paris has \+02:00 then, not \+01:00$/,
+    ],
+    [
+      "another offset as the zone",
+      "2030-01-02T09:00-0130[+01:00]",
+      /^must have the offset of its zone: \+01:00 has \+01:00 then, not -01:30$/,
+    ],
+    [
+      "a zone that is not known",
+      "2030-01-02T09:00+01:00[Europe/Pariss]",
+      /^must have an IANA name or an offset as its zone, got "Europe\/Pariss"; did you mean Europe\/Paris\?$/,
+    ],
+    [
+      "an abbreviation",
+      "2030-01-02T09:00Z[XYZT]",
+      /^must have an IANA name or an offset as its zone, got "XYZT"$/,
+    ],
+    [
+      "another calendar",
+      "2030-01-02T09:00+01:00[Europe/Paris][u-ca=hebrew]",
+      /^must be in the calendar iso8601, got "hebrew"$/,
+    ],
     ["a + that a URL turned into a space", "2030-01-02T09:00:00 01:00", FORM],
     ["an HTTP date", "Wed, 02 Jan 2030 09:00:00 GMT", FORM],
     ["the basic format", "20300102T090000Z", FORM],
@@ -351,6 +409,32 @@ describe("an instant", () => {
   property("is read as the library Temporal reads it", [fc.oneof(printedInstant, mostlyInstant)], (text) => {
     expect(parseInstant(text)).toBe(temporalInstant(text));
   });
+
+  const zone = fc.constantFrom(...zoneNames()).filter((name) => name !== "Factory");
+  property("of a zone is read as the library Temporal prints it", [time, zone], (at, name) => {
+    const zoned = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(name);
+    expect(parseInstant(zoned.toString())).toBe(at);
+    expect(parseInstant(zoned.toString({ smallestUnit: "minute", calendarName: "critical" }))).toBe(
+      at - (at % 60_000),
+    );
+  });
+
+  const offset = fc.constantFrom("+00:00", "+01:00", "-05:00", "+05:30", "-03:30", "+14:00");
+  property(
+    "of a zone is read if Temporal does not refuse its offset",
+    [time, offset, zone],
+    (at, to, name) => {
+      const text = `${iso(at).slice(0, -1)}${to}[${name}]`;
+      const isRight = (() => {
+        try {
+          return Temporal.ZonedDateTime.from(text, { offset: "reject" }).epochMilliseconds;
+        } catch {
+          return undefined;
+        }
+      })();
+      expect(parseInstant(text)).toBe(isRight);
+    },
+  );
 
   property("is read for HTTP as for all others", [fc.oneof(anyText, mostlyInstant)], (text) => {
     const read = z.safeParse(instant, text);

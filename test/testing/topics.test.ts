@@ -96,8 +96,8 @@ describe("a test queue", () => {
 
   test.each([
     ["2026-02-30T00:00:00Z", "now must be a time that exists"],
-    ["2026-03-01", "now must be a time with its zone, yyyy-mm-ddThh:mm:ss"],
-    ["soon", "now must be a time with its zone, yyyy-mm-ddThh:mm:ss"],
+    ["2026-03-01", "now must be a time with its offset from UTC, yyyy-mm-ddThh:mm:ss"],
+    ["soon", "now must be a time with its offset from UTC, yyyy-mm-ddThh:mm:ss"],
   ])("refuses to begin at %s", (now, rule) => {
     const create = () => createTestQueue({ topics: { orders: { handler } }, now });
     expect(create).toThrow(rule);

@@ -2,6 +2,7 @@ import { BUCKET, NO_ANSWER_AFTER, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../..
 import { LIMITED_TOPICS, limitedKey } from "../../core/item-keys.ts";
 import type { Context, Pool } from "../ports.ts";
 import { listedTopics, listTopic } from "../store/listed-topics.ts";
+import { askUnlessSilent } from "../store/silence.ts";
 import { expireKnownPause, knownLimited } from "./known-pauses.ts";
 
 /** `until`: when the list is read again, ms since the epoch. */
@@ -9,6 +10,10 @@ type Listed = { topics: Promise<ReadonlySet<string>>; until: number };
 const listed = new WeakMap<Pool, Listed>();
 /** How long a read that got no answer is not repeated: ms. */
 const SICK_FOR = BUCKET;
+
+const askList = askUnlessSilent();
+/** Jobs of other topics wait while the list is written: ms. */
+const PATIENCE = 10_000;
 
 /** The topics whose jobs were ever parked for a limit. A topic stays listed: a process that knows of no deploy may still park jobs. */
 export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
@@ -25,10 +30,11 @@ export function limitedTopics(ctx: Context): Promise<ReadonlySet<string>> {
   return topics;
 }
 
-/** From now on each tick looks for the topic's parked jobs. Idempotent. */
+/** From now on each tick looks for the topic's parked jobs. Idempotent. @throws at once, for 40 s, if the last call got no answer */
 export async function listLimited(ctx: Context, topic: string, by: number): Promise<void> {
   if (await knownLimited(ctx, topic)) return;
-  await listTopic(ctx, limitedKey(topic), by);
+  const soon = Math.min(by, ctx.clock() + PATIENCE);
+  await askList(ctx, LIMITED_TOPICS, () => listTopic(ctx, limitedKey(topic), soon));
   expireKnownPause(ctx, topic);
   listed.delete(ctx.pool);
 }

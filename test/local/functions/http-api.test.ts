@@ -26,6 +26,19 @@ test("a call gets the answer of a function that takes less time", async () => {
   expect(await statusOf(HANG_MS, () => sleep(50, answer))).toBe(201);
 });
 
+test("a HEAD is answered with the length of the body, but without the body", async () => {
+  const api = await openHttpApi(0);
+  const invoke = async (): Promise<Outcome> => ({
+    outcome: "returned",
+    payload: JSON.stringify({ statusCode: 200, body: "größer" }),
+  });
+  api.serve([parseRoute("ANY /jobs", { timeoutMs: HANG_MS, invoke })], "000000000000");
+  const answered = await fetch(`${api.url}/jobs`, { method: "HEAD" });
+  expect(answered.headers.get("content-length")).toBe("8");
+  expect(await answered.text()).toBe("");
+  await api.stop(0);
+});
+
 test("a function that fails after that time changes nothing", async () => {
   const { promise, reject } = Promise.withResolvers<Outcome>();
   expect(await statusOf(10, () => promise)).toBe(503);

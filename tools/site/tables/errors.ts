@@ -25,7 +25,7 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "too-many-jobs": "The batch has more jobs than its [limit](limits-and-cost.md) allows.",
   "idempotency-mismatch": "The `Idempotency-Key` was used with another request.",
   "too-many-filed":
-    "The topic has taken all jobs of this minute that its setting `maxFiledPerMinute` allows. The job was not filed. Repeat the call after the seconds in `retryAfter` and in the header `Retry-After`.",
+    "The topic has taken all jobs of this minute that its setting `maxFiledPerMinute` allows. This call filed nothing. Repeat the call after the seconds in `retryAfter` and in the header `Retry-After`.",
   internal: "Minutehand failed with an internal error. Its log has the details.",
   unavailable:
     "An AWS service did not answer in time, or other calls kept changing the same job, key, schedule or pause. Nothing was acknowledged. Repeat the call. With an `Idempotency-Key`, a repeat files no second job, except in an untracked topic. With a `key`, it files none while the first job lives.",

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { wallClock } from "../../src/cron/wall-clock.ts";
 import { nextOpening, windowFault } from "../../src/cron/window.ts";
-import { nearestZones, zoneNames } from "../../src/cron/zone-names.ts";
+import { nearestZones, zoneNames } from "../../src/general/zone-names.ts";
 
 describe("the name of a time zone", () => {
   it("is one of the IANA database, an older one and a link too", () => {
