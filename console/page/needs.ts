@@ -1,8 +1,8 @@
+import { actorText } from "../../src/client/actor-text.ts";
 import type { Pause } from "../../src/client/holding.ts";
 import { lateIn } from "../../src/client/late-in.ts";
 import { USUAL_LAG } from "../../src/core/constants.ts";
 import type { ScheduleSummary, TopicJson } from "../../src/http/answers.ts";
-import { actorText } from "./actor-text.ts";
 import { jobsText } from "./bulk-calls.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
@@ -47,7 +47,7 @@ function deadNeed({ topic, depths: { dead } }: TopicJson): Need {
 
 function pauseNeed(topic: string, pause: Pause): Need {
   const since = timeText(Date.parse(pause.since), now.value, zone.value);
-  const who = pause.by === undefined ? "" : ` ${actorText(pause.by)}`;
+  const who = pause.by === undefined ? "" : ` by ${actorText(pause.by)}`;
   const holds = pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : "";
   return {
     topic,

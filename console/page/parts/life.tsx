@@ -1,6 +1,6 @@
+import { actorText } from "../../../src/client/actor-text.ts";
 import { isHolding } from "../../../src/client/holding.ts";
 import type { JobJson } from "../../../src/http/answers.ts";
-import { actorText } from "../actor-text.ts";
 import { topicOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { durationText } from "../times.ts";
@@ -50,7 +50,7 @@ export function Life({ job }: { job: JobJson }) {
                   {by !== undefined && movedText(by)}
                 </div>
               )}
-              {event.by !== undefined && <div class="quiet">{actorText(event.by)}</div>}
+              {event.by !== undefined && <div class="quiet">by {actorText(event.by)}</div>}
               {event.error !== undefined && (
                 <TextBlock text={event.error} label={`Error of attempt ${event.attempt}`} />
               )}
@@ -127,7 +127,7 @@ function Next({ job }: { job: JobJson }) {
               ? "the topic has been paused since"
               : "the topic is being resumed. It was paused at"}{" "}
             <Time at={holding.since} />
-            {holding.by && `, ${actorText(holding.by)}`}
+            {holding.by && `, by ${actorText(holding.by)}`}
           </>
         )}
       </div>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import { actorText } from "../../../src/client/actor-text.ts";
 import { isHolding, type Pause } from "../../../src/client/holding.ts";
 import type { TopicJson } from "../../../src/http/answers.ts";
-import { actorText } from "../actor-text.ts";
 import { api } from "../api.ts";
 import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
@@ -13,7 +13,7 @@ export function PauseBadge({ pause }: { pause: Pause | undefined }) {
   return (
     <span>
       <span class="badge held">❚❚ paused</span> since <Time at={pause.since} />
-      {pause.by && ` ${actorText(pause.by)}`}
+      {pause.by && ` by ${actorText(pause.by)}`}
     </span>
   );
 }

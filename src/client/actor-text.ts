@@ -1,4 +1,4 @@
-import type { ActorJson } from "../../src/http/answers.ts";
+import type { ActorJson } from "../http/answers.ts";
 
 const KINDS: Readonly<Record<ActorJson["kind"], string>> = {
   caller: "a caller",
@@ -9,8 +9,8 @@ const KINDS: Readonly<Record<ActorJson["kind"], string>> = {
   sqs: "SQS's redrive of the DLQ",
 };
 
-/** Names who has changed a job or paused a topic, and why. */
+/** Names who has changed a job or paused a topic, and why: `a caller (alice): a wrong price`. A later API may have more kinds. */
 export function actorText({ kind, name, reason }: ActorJson): string {
-  const who = `by ${KINDS[kind] ?? kind}${name === undefined ? "" : ` (${name})`}`;
+  const who = `${KINDS[kind] ?? kind}${name === undefined ? "" : ` (${name})`}`;
   return reason === undefined ? who : `${who}: ${reason}`;
 }
