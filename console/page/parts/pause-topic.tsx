@@ -25,8 +25,9 @@ export function PauseTopic({ topic }: { topic: string }) {
       of={topic}
       title={`Pause ${topic}?`}
       confirm="Pause the topic"
-      run={async () => {
-        await api.pause(topic);
+      takesReason
+      run={async (why) => {
+        await api.pause(topic, why);
         return `Paused ${topic}. It can take 5 seconds until no more of its jobs start.`;
       }}
     >
@@ -50,9 +51,10 @@ export function ResumeTopic({ topic, depths, pause }: ResumeProps) {
       of={topic}
       title={`Resume ${topic}?`}
       confirm="Resume the topic"
-      run={async () => {
+      takesReason
+      run={async (why) => {
         const given = perSecond === undefined ? {} : { ratePerSecond: perSecond };
-        const { released, left } = await api.resume(topic, given);
+        const { released, left } = await api.resume(topic, { ...given, ...why });
         const rest =
           left === 0
             ? ""
