@@ -7,6 +7,9 @@ const KINDS: Readonly<Record<ActorJson["kind"], string>> = {
   bulk: "a bulk",
   topic: "its topic's ifLate",
   sqs: "SQS's redrive of the DLQ",
+  limit: "its topic's limit",
+  pause: "a pause of its topic",
+  window: "its topic's window",
 };
 
 /** Names who has changed a job or paused a topic, and why: `a caller (alice): a wrong price`. A later API may have more kinds. */

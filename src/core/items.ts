@@ -1,4 +1,4 @@
-import type { Actor } from "./actor.ts";
+import type { Actor, Holder } from "./actor.ts";
 import { BUCKET, STALE_AFTER, TROUBLED_AFTER } from "./constants.ts";
 import { addressOf, isJobId } from "./job-id.ts";
 import type { KeptOptions } from "./job-options.ts";
@@ -47,6 +47,8 @@ type Start = {
   askedLate?: true;
   /** The start that a pause, a limit or a window gave the job. The time before it does not count as lateness. */
   heldUntil?: number;
+  /** What gave the job that start, and when. It is only for the timeline. Earlier versions wrote none. */
+  heldBy?: { kind: Holder; at: number };
   /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
   hasSchedule?: true;
 };
@@ -125,13 +127,15 @@ type HeadOf<H> = H extends unknown ? Omit<H, "body"> : never;
 
 /** One thing that happened to a job, at the time `at`. */
 export type LogEntry = {
-  what: "sent" | "claimed" | "failed" | "asked-to-retry" | "retried" | "moved" | "dead";
+  what: "held" | "sent" | "claimed" | "failed" | "asked-to-retry" | "retried" | "moved" | "dead";
   at: number;
   /** The number of the run, if the entry is about one. */
   attempt?: number;
   /** Of a move or a retry: the new due time. */
   dueAt?: number;
-  /** Who moved the job. */
+  /** Of a hold: the start that the job got. */
+  until?: number;
+  /** Who moved the job, or what held it. */
   by?: Actor;
   /** Of a claim: how late the run started, in ms. Holds do not count. */
   late?: number;

@@ -101,6 +101,7 @@ export type JobSummary = z.output<typeof jobSummary>;
 const EVENTS = [
   "filed",
   "moved",
+  "held",
   "sent",
   "claimed",
   "failed",
@@ -118,7 +119,7 @@ const actor = answer(
     kind: answer("ActorKind", z.enum(ACTOR_KINDS)).check(
       z.meta({
         description:
-          "`caller`: a call of the API or of a direct client. `event`: an event of EventBridge. `schedule`: a recurring schedule. `bulk`: a bulk of a caller. `topic`: the topic's `ifLate`. `sqs`: a redrive of the DLQ by SQS.",
+          "`caller`: a call of the API or of a direct client. `event`: an event of EventBridge. `schedule`: a recurring schedule. `bulk`: a bulk of a caller. `topic`: the topic's `ifLate`. `sqs`: a redrive of the DLQ by SQS. `limit`, `pause`, `window`: what gave a `held` job its start.",
       }),
     ),
     name: z.exactOptional(
@@ -142,6 +143,7 @@ const happening = answer(
     event: answer("TimelineEvent", z.enum(EVENTS)),
     attempt: z.exactOptional(count),
     dueAt: z.exactOptional(time),
+    heldUntil: z.exactOptional(time.check(z.meta({ description: "Of `held`: the start that the job got." }))),
     by: z.exactOptional(actor),
     lateness: z.exactOptional(
       z.number().check(

@@ -12,6 +12,7 @@ type Event = JobJson["timeline"][number];
 const LOOKS: Readonly<Record<Event["event"], readonly [mark: string, colour: string]>> = {
   filed: ["+", ""],
   moved: ["↷", ""],
+  held: ["‖", ""],
   sent: ["→", ""],
   claimed: ["▶", "busy"],
   failed: ["✕", "bad"],
@@ -44,22 +45,36 @@ export function Life({ job }: { job: JobJson }) {
                   {durationText(Date.parse(event.at) - Date.parse(before.at))} after the event before
                 </span>
               )}
-              {event.dueAt !== undefined && (
-                <div class="quiet">
-                  due <Time at={event.dueAt} />
-                  {by !== undefined && movedText(by)}
-                </div>
-              )}
-              {event.by !== undefined && <div class="quiet">by {actorText(event.by)}</div>}
-              {event.error !== undefined && (
-                <TextBlock text={event.error} label={`Error of attempt ${event.attempt}`} />
-              )}
+              <Details event={event} by={by} />
             </div>
           </li>
         );
       })}
       <Next job={job} />
     </ol>
+  );
+}
+
+/** `by`: how much a move has changed the due time, ms. */
+function Details({ event, by }: { event: Event; by: number | undefined }) {
+  return (
+    <>
+      {event.dueAt !== undefined && (
+        <div class="quiet">
+          due <Time at={event.dueAt} />
+          {by !== undefined && movedText(by)}
+        </div>
+      )}
+      {event.heldUntil !== undefined && (
+        <div class="quiet">
+          until <Time at={event.heldUntil} />
+        </div>
+      )}
+      {event.by !== undefined && <div class="quiet">by {actorText(event.by)}</div>}
+      {event.error !== undefined && (
+        <TextBlock text={event.error} label={`Error of attempt ${event.attempt}`} />
+      )}
+    </>
   );
 }
 

@@ -14,6 +14,7 @@ const HAPPENINGS: Column<Job["timeline"][number]>[] = [
   { head: "EVENT", text: ({ event }) => event },
   { head: "ATTEMPT", align: "right", text: ({ attempt }) => attempt },
   { head: "DUE", text: ({ dueAt }) => dueAt },
+  { head: "HELD UNTIL", text: ({ heldUntil }) => heldUntil },
   {
     head: "LATE",
     align: "right",
