@@ -37,6 +37,13 @@ test("the life of a job says what happened, how late its run was, and what comes
   expect(texts[4]).toMatch(/, 1 h( \d+ s)? later than before$/);
 });
 
+test("the life of a held job says what holds it, and until when", async () => {
+  const page = await browser.open(`/console/jobs/${scene.held.id}`);
+  const held = page.getByRole("listitem").filter({ has: page.getByText("held", { exact: true }) });
+  await held.getByText("by its topic's window").waitFor();
+  await held.getByText(/^until \d\d/).waitFor();
+});
+
 test("a job is run now, after the dialog has said what that means", async () => {
   const job = await file("run-now");
   const page = await browser.open(`/console/jobs/${job.id}`);

@@ -246,6 +246,54 @@ describe("a timeline", () => {
     expect((await told(world, job)).at(-1)).toMatch(/^6\d\d held, until 6\d\d(\.\d+)?, pause$/);
   });
 
+  test("tells a job that a pause holds from one that only the limit holds during a resume", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 1 } } });
+    await pauseTopic(world.ctx, "slow");
+    const parked = await world.file({ topic: "slow" });
+    await world.pass(10 * MINUTE);
+    await resume(world.ctx, "slow", 1);
+    await world.pass(5 * SECOND);
+    expect((await told(world, parked)).at(-1)).toMatch(/held, until 6\d\d, pause$/);
+    const later = world.now() + 20 * MINUTE;
+    // More jobs than the limit starts before the next tick: the release gives the last ones their starts.
+    const jobs = await Promise.all(
+      Array.from({ length: 300 }, () => world.file({ topic: "slow", dueAt: later })),
+    );
+    await world.pass(30 * MINUTE);
+    const held = await Promise.all(jobs.map(async (job) => (await told(world, job)).at(-1)));
+    expect(held.filter((event) => event?.endsWith(", pause"))).toEqual([]);
+    expect(held.filter((event) => event?.endsWith(", limit")).length).toBeGreaterThan(290);
+  });
+
+  test("names the window that was shut when a resume let go of a job whose message lay in the queue", async () => {
+    const world = createWorld({ topics: { day: { window: "09:00-09:02 UTC" } } });
+    const job = await world.file({ topic: "day" });
+    await pauseTopic(world.ctx, "day");
+    await world.pass(5 * MINUTE, { ticks: false });
+    await resume(world.ctx, "day", undefined);
+    await world.pass(24 * HOUR - 5 * MINUTE + SECOND, { ticks: false });
+    await consume(world, "day");
+    const day = (24 * HOUR) / SECOND;
+    expect((await told(world, job)).slice(1)).toEqual([
+      `0 sent, run 1`,
+      `${day + 1} held, until ${day}, window`,
+      `${day + 1} claimed, run 1, late 1`,
+      `${day + 1} done, run 1`,
+    ]);
+  });
+
+  test("has a hold once, although a new body keeps it", async () => {
+    const world = createWorld({ topics: { night: { window: "22:00-06:00 UTC" } } });
+    const job = await world.file({ topic: "night" });
+    await reschedule(world.ctx, job.id, { body: "2" });
+    expect(await world.home(job.id)).toHaveProperty("heldUntil", START + 13 * HOUR);
+    expect(await told(world, job)).toEqual([
+      "0 filed, due 0",
+      "0 held, until 46800, window",
+      "0 moved, due 0",
+    ]);
+  });
+
   test("says why a job expired, if a release ended it without a message", async () => {
     const world = createWorld();
     const job = await world.file({ delay: 20 * MINUTE, expiresAfter: MINUTE });
