@@ -4,6 +4,7 @@ import type { BulkRequest } from "../../src/client/options.ts";
 import { MinutehandError, messageOf } from "../../src/core/errors.ts";
 import { api } from "./api.ts";
 import { withVisibleMarks } from "./direction.ts";
+import type { Why } from "./parts/reason-field.tsx";
 
 export const WORDS: Readonly<
   Record<BulkRequest["action"], { readonly asks: string; readonly done: string }>
@@ -56,14 +57,14 @@ export function useChange(
   const [cursor, setCursor] = useState<string | undefined>();
   const [isRunning, setRunning] = useState(false);
 
-  async function run(): Promise<string> {
+  async function run(why: Why): Promise<string> {
     if (counted === undefined) throw new Error("the jobs have not been counted");
     const { from, to } = counted;
     const rate = perSecond === undefined ? {} : { ratePerSecond: perSecond };
     setRunning(true);
     try {
       // Change the range that was counted: a default range would be later by now.
-      const whole = { ...request, from, to, ...rate };
+      const whole = { ...request, from, to, ...rate, ...why };
       return doneText(request, await api.bulk(cursor === undefined ? whole : { ...whole, cursor }, setSums));
     } catch (error) {
       if (error instanceof MinutehandError && typeof error.data.cursor === "string")

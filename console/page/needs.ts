@@ -1,9 +1,9 @@
+import { actorText } from "../../src/client/actor-text.ts";
 import type { Pause } from "../../src/client/holding.ts";
 import { lateIn } from "../../src/client/late-in.ts";
 import { USUAL_LAG } from "../../src/core/constants.ts";
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
-import { actorText } from "./actor-text.ts";
 import { jobsText } from "./bulk-calls.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
@@ -48,7 +48,7 @@ function deadNeed({ topic, depths: { dead } }: TopicJson): Need {
 
 function pauseNeed(topic: string, pause: Pause): Need {
   const since = timeText(Date.parse(pause.since), now.value, zone.value);
-  const who = pause.by === undefined ? "" : ` ${actorText(pause.by)}`;
+  const who = pause.by === undefined ? "" : ` by ${actorText(pause.by)}`;
   const holds = pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : "";
   return {
     topic,

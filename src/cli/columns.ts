@@ -1,3 +1,4 @@
+import { actorText } from "../client/actor-text.ts";
 import type { JobState, JobSummary } from "../client/answers.ts";
 import { splitPlace } from "../core/thrown.ts";
 import type { ActorJson } from "../http/answers/actor.ts";
@@ -56,13 +57,7 @@ export function changedLine({ id, key, topic, state, dueAt, outcome }: JobSummar
   return `${outcome === undefined ? "" : `${outcome} `}${named} of ${topic}: ${now}`;
 }
 
-/** Names who has changed a job or paused a topic, and why: `caller alice: a wrong price`. */
-export function actorLine({ kind, name, reason }: ActorJson): string {
-  const who = name === undefined ? kind : `${kind} ${name}`;
-  return reason === undefined ? who : `${who}: ${reason}`;
-}
-
 /** Who paused a topic, to follow other text. Empty if only some caller did. */
 export function pausedBy({ by }: { readonly by?: ActorJson }): string {
-  return by?.name === undefined && by?.reason === undefined ? "" : ` by ${actorLine(by)}`;
+  return by?.name === undefined && by?.reason === undefined ? "" : ` by ${actorText(by)}`;
 }

@@ -1,11 +1,15 @@
 import { truncate } from "../general/text.ts";
 import { ACTOR_NAME_BYTES, REASON_BYTES } from "./constants.ts";
 
+/** What of a topic can give a job a later start. */
+const HOLDERS = ["limit", "pause", "window"] as const;
+export type Holder = (typeof HOLDERS)[number];
+
 /**
  * What has changed a job or paused a topic: a caller, an event of EventBridge, a recurring schedule, a bulk of a caller, the topic's own setting
- * `ifLate`, or SQS's redrive of a DLQ.
+ * `ifLate`, SQS's redrive of a DLQ, or what holds jobs.
  */
-export const ACTOR_KINDS = ["caller", "event", "schedule", "bulk", "topic", "sqs"] as const;
+export const ACTOR_KINDS = ["caller", "event", "schedule", "bulk", "topic", "sqs", ...HOLDERS] as const;
 
 /**
  * `name`: of a caller or a bulk: the session of AWS that signed the call; of an event: its id; of a schedule: its name. `reason`: what the

@@ -1,5 +1,5 @@
 import { iso } from "../general/times.ts";
-import type { Actor } from "./actor.ts";
+import type { Actor, Holder } from "./actor.ts";
 import { EXPIRY_GRACE, LAST_START_BEFORE_EXPIRY, LEASE_GRACE, NEAR, SWEPT_AHEAD } from "./constants.ts";
 import { sortable } from "./item-keys.ts";
 import type { Key } from "./items.ts";
@@ -37,6 +37,8 @@ type Start = {
   askedLate?: true;
   /** The start that a pause, a limit or a window gave the job. The time before it does not count as lateness. */
   heldUntil?: number;
+  /** What gave the job that start, and when. It is only for the timeline. Earlier versions wrote none. */
+  heldBy?: { kind: Holder; at: number };
   /** Set if a schedule that promotes the job was requested. The schedule may be missing. */
   hasSchedule?: true;
 };
@@ -115,13 +117,15 @@ type HeadOf<H> = H extends unknown ? Omit<H, "body"> : never;
 
 /** One thing that happened to a job, at the time `at`. */
 export type LogEntry = {
-  what: "sent" | "claimed" | "failed" | "asked-to-retry" | "retried" | "moved" | "dead";
+  what: "held" | "sent" | "claimed" | "failed" | "asked-to-retry" | "retried" | "moved" | "dead";
   at: number;
   /** The number of the run, if the entry is about one. */
   attempt?: number;
   /** The new due time, if the entry is about a move or a retry. */
   dueAt?: number;
-  /** Who moved the job. */
+  /** Of a hold: the start that the job got. */
+  until?: number;
+  /** Who moved the job, or what held it. */
   by?: Actor;
   /** How late the run started, in ms, if the entry is about a claim. Holds do not count. */
   late?: number;

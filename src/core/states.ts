@@ -39,6 +39,7 @@ const LAST_RUN = [
   "finishedAt",
   "expiresAt",
   "heldUntil",
+  "heldBy",
   "askedLate",
 ] as const;
 /** What a caller or an event may give a job anew. */
@@ -90,7 +91,7 @@ export const CHANGES = {
     when: "a pause, a limit or a window gives the job a start; revision + 1 if the job may be in a queue",
     asRead: ["revision", "heldUntil"],
     sets: ["heldUntil"],
-    may: ["revision"],
+    may: ["revision", "heldBy"],
   },
   keep: { ...KEEP, from: "scheduled", when: "a call finds the job under its key, and keeps it" },
   claim: {
@@ -101,7 +102,7 @@ export const CHANGES = {
     // rule: claim-by-revision
     asRead: ["revision"],
     sets: ["token", "leaseEnd", "claimedAt", "attempt"],
-    may: ["sentAt", "heldUntil"],
+    may: ["sentAt", "heldUntil", "heldBy"],
   },
   cancel: {
     from: "scheduled",

@@ -65,14 +65,21 @@ function filerOf({ createdAt, eventAt }: Home, once: string): Actor | undefined 
   return undefined;
 }
 
-/** Answers the message that reached a consumer since the last move, and the run that it started. */
+/** Answers the start that the job was given since its last move, the message that reached a consumer, and the run that it started. */
 function runOf({ sentAt, claimedAt, token, ...home }: Home): LogEntry[] {
   const isRun = token !== undefined && claimedAt !== undefined;
   const attempt = isRun ? home.attempt : home.attempt + 1;
   const sent: LogEntry[] = sentAt === undefined ? [] : [{ what: "sent", at: sentAt, attempt }];
-  if (!isRun) return sent;
+  // A message that was sent before may claim the job.
+  const before = [...holdOf(home), ...sent].sort((a, b) => a.at - b.at);
+  if (!isRun) return before;
   const late = Math.max(claimedAt - startsAt(home), 0);
-  return [...sent, { what: "claimed", at: claimedAt, attempt, late }];
+  return [...before, { what: "claimed", at: claimedAt, attempt, late }];
+}
+
+function holdOf({ heldUntil, heldBy }: Pick<Home, "heldUntil" | "heldBy">): LogEntry[] {
+  if (heldUntil === undefined || heldBy === undefined) return [];
+  return [{ what: "held", at: heldBy.at, until: heldUntil, by: actorOf(heldBy.kind) }];
 }
 
 /** Answers the end of the last run. A run without an end has crashed. */

@@ -56,12 +56,14 @@ export function jobJson(ctx: Context, home: Home): JobJson {
   };
 }
 
-function happeningOf({ what, at, attempt, dueAt, by, late, error }: Happening): JobJson["timeline"][number] {
+function happeningOf(happening: Happening): JobJson["timeline"][number] {
+  const { what, at, attempt, dueAt, until, by, late, error } = happening;
   return {
     at: iso(at),
     event: what,
     ...(attempt === undefined ? {} : { attempt }),
     ...(dueAt === undefined ? {} : { dueAt: iso(dueAt) }),
+    ...(until === undefined ? {} : { heldUntil: iso(until) }),
     ...(by === undefined ? {} : { by }),
     ...(late === undefined ? {} : { lateness: late / 1000 }),
     ...(error === undefined ? {} : { error }),

@@ -11,7 +11,12 @@ import type { ProtocolEvent } from "./reports.ts";
 /** No try of a write begins at or after this time: ms since the epoch, on the clock of the context. */
 export type Deadline = number;
 
-export type Attribute = string | number | true | Readonly<Record<string, string>> | readonly object[];
+export type Attribute =
+  | string
+  | number
+  | true
+  | Readonly<Record<string, string | number>>
+  | readonly object[];
 
 /** The values that attributes must have for a write. `undefined`: absent. The pool also requires our version of the layout. */
 export type Expected = Readonly<Record<string, string | number | undefined>>;

@@ -2,6 +2,7 @@ import { beforeAll, expect, inject, test } from "vitest";
 import type { JobSummary } from "../../src/client/answers.ts";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { giveReason } from "./give-reason.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -71,10 +72,13 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
   await dialog.getByLabel(/At most this many starts/).fill("2");
   await dialog.getByText("The starts take 3 s.").waitFor();
   expect(await height()).toBe(before);
+  await giveReason(page, "the orders are back");
   await dialog.getByRole("button", { name: "Redrive 6 jobs" }).click();
   await page.getByText(`Redriven 6 of 6 jobs of ${topic}.`).waitFor();
-  const states = await Promise.all(dead.slice(0, 6).map(async ({ id }) => (await api.get(id)).state));
-  expect(states).not.toContain("dead");
+  const jobs = await Promise.all(dead.slice(0, 6).map(({ id }) => api.get(id)));
+  expect(jobs.map(({ state }) => state)).not.toContain("dead");
+  const by = { kind: "caller", reason: "the orders are back" };
+  for (const { timeline } of jobs) expect(timeline).toContainEqual(expect.objectContaining({ by }));
 });
 
 test("a group that moves in the list keeps the focus, and the view says from when it is", async () => {

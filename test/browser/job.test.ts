@@ -1,7 +1,9 @@
 import type { Page } from "playwright-core";
 import { beforeAll, expect, inject, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
+import { expectAccessible } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
+import { giveReason } from "./give-reason.ts";
 import { playScene, type Scene } from "./scene.ts";
 
 const browser = testBrowser();
@@ -33,6 +35,13 @@ test("the life of a job says what happened, how late its run was, and what comes
   expect(texts[1]).toMatch(/ after the event before$/);
   // The worker asked for a retry in an hour.
   expect(texts[4]).toMatch(/, 1 h( \d+ s)? later than before$/);
+});
+
+test("the life of a held job says what holds it, and until when", async () => {
+  const page = await browser.open(`/console/jobs/${scene.held.id}`);
+  const held = page.getByRole("listitem").filter({ has: page.getByText("held", { exact: true }) });
+  await held.getByText("by its topic's window").waitFor();
+  await held.getByText(/^until \d\d/).waitFor();
 });
 
 test("a job is run now, after the dialog has said what that means", async () => {
@@ -96,6 +105,40 @@ test("a job is cancelled, and then no action is possible, each with its reason",
   expect(await button(page, "Run now …").getAttribute("title")).toContain("the job is cancelled");
 });
 
+test.each([
+  { action: "Run now", confirm: "Run the job now", event: "moved" },
+  { action: "Reschedule", confirm: "Reschedule the job", event: "moved" },
+  { action: "Change the body", confirm: "Change the body", event: "moved" },
+  { action: "Cancel", confirm: "Cancel the job", event: "cancelled" },
+])("$action: a reason stands in the job's timeline", async ({ action, confirm, event }) => {
+  const job = await file(`reason-${action.replaceAll(" ", "-")}`);
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await button(page, `${action} …`).click();
+  const dialog = page.getByRole("dialog");
+  expect(await dialog.getByLabel("Reason").isVisible()).toBe(false);
+  if (action === "Reschedule") await dialog.getByLabel("New time").fill("in 2 hours");
+  await giveReason(page, ` ticket 17, ${action} ${"x".repeat(100)}`);
+  expect((await dialog.getByLabel("Reason").inputValue()).length).toBe(100);
+  await expectAccessible(page);
+  await button(page, confirm).click();
+  await page.getByRole("listitem").getByText(`by a caller: ticket 17, ${action} x`).waitFor();
+  const reason = expect.stringMatching(new RegExp(`^ticket 17, ${action} x+$`));
+  expect((await api.get(job.id)).timeline.at(-1)).toMatchObject({ event, by: { kind: "caller", reason } });
+});
+
+test("a reason that a user has not given, or has closed the dialog over, is not sent", async () => {
+  const job = await file("no-reason");
+  const page = await browser.open(`/console/jobs/${job.id}`);
+  await button(page, "Cancel …").click();
+  await giveReason(page, "a mistake");
+  await button(page, "Close").click();
+  await button(page, "Cancel …").click();
+  await giveReason(page, "  ");
+  await button(page, "Cancel the job").click();
+  await page.getByText("Cancelled job-no-reason. It will not run.").waitFor();
+  expect((await api.get(job.id)).timeline.at(-1)?.by).toEqual({ kind: "caller" });
+});
+
 test("an action that comes too late shows the API's own error, and changes nothing", async () => {
   const job = await file("too-late");
   const page = await browser.open(`/console/jobs/${job.id}`);
@@ -135,10 +178,12 @@ test("a dead job is redriven", async () => {
   await page.getByText("TypeError: cannot read the price of order 17").first().waitFor();
   await button(page, "Redrive …").click();
   await page.getByRole("dialog").getByText("TypeError: cannot read the price of order 17").waitFor();
+  await giveReason(page, "the shop is back");
   await button(page, "Redrive the job").click();
   await page.getByText("Redriven job-dead. It runs now.").waitFor();
   expect((await api.get(scene.dead.id)).state).not.toBe("dead");
   await page.getByRole("listitem").getByText("redriven", { exact: true }).waitFor();
+  await page.getByRole("listitem").getByText("by a caller: the shop is back").waitFor();
 });
 
 test("hostile texts of a job are shown as texts", async () => {

@@ -3,6 +3,7 @@ import { describe, expect, inject, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 import { fileAll } from "./file-all.ts";
+import { giveReason } from "./give-reason.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -67,9 +68,16 @@ test("all jobs of a selection are moved and cancelled, after they have been coun
   // What was done before is no longer said beside the next action.
   expect(await page.getByText("Moved 3 jobs").count()).toBe(0);
   await dialog.getByText("Cancel all waiting jobs of work with the tag jobs-bulk?").waitFor();
+  await giveReason(page, "the sale is over");
   await dialog.getByRole("button", { name: "Cancel all: 3 jobs" }).click();
   await page.getByText("Cancelled 3 jobs of work with the tag jobs-bulk.").waitFor();
   await expect.poll(async () => (await api.get(jobs[2]?.id ?? "")).state).toBe("cancelled");
+  const { timeline } = await api.get(jobs[2]?.id ?? "");
+  expect(timeline.map(({ event, by }) => [event, by])).toEqual([
+    ["filed", undefined],
+    ["moved", { kind: "bulk" }],
+    ["cancelled", { kind: "bulk", reason: "the sale is over" }],
+  ]);
   await page.getByText(/^3 jobs due from .*: 3 cancelled\.$/).waitFor();
 });
 

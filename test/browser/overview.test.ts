@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, inject, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { giveReason } from "./give-reason.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -25,6 +26,24 @@ test("words that need an explanation have one", async () => {
   const summary = page.getByText("What the words mean");
   await summary.press("Enter");
   await page.getByText(text).waitFor();
+});
+
+test("a pause and a resume have a reason, which the overview and the API's list of topics show", async () => {
+  const page = await browser.open("/console");
+  const card = page.getByRole("listitem", { name: "precise" });
+  await card.getByRole("button", { name: "Pause precise …" }).click();
+  await giveReason(page, "the mail server is down");
+  await page.getByRole("button", { name: "Pause the topic" }).click();
+  await card.getByText(/^❚❚ paused since .* by a caller: the mail server is down$/).waitFor();
+  const pause = async () => (await api.topics()).find(({ topic }) => topic === "precise")?.pause;
+  const by = { kind: "caller", reason: "the mail server is down" };
+  expect(await pause()).toMatchObject({ state: "paused", by });
+  await card.getByRole("button", { name: "Resume precise …" }).click();
+  await giveReason(page, "it is back");
+  await page.getByRole("button", { name: "Resume the topic" }).click();
+  await page.getByText("Resumed precise. 0 jobs were released.").waitFor();
+  const resumed = { state: "resuming", by: { kind: "caller", reason: "it is back" } };
+  expect(await pause()).toMatchObject(resumed);
 });
 
 test("a topic that was resumed a moment ago can be paused again at once", async () => {

@@ -16,7 +16,7 @@ test.each([
   expect((await type(api, [command, String(id), ...more, "--reason", by.reason])).code).toBe(0);
   const { json } = await api.call("GET", `/jobs/${id}`);
   expect((json.timeline as object[]).at(-1)).toMatchObject({ event, by });
-  expect((await type(api, ["get", String(id)])).out).toContain("caller: paid by phone");
+  expect((await type(api, ["get", String(id)])).out).toContain("a caller: paid by phone");
 });
 
 test("enqueue --reason stands in the timeline of the job that it replaces", async () => {
@@ -31,7 +31,9 @@ test("enqueue --reason stands in the timeline of the job that it replaces", asyn
 test("pause --reason stands in the list of topics", async () => {
   await using api = await serveApi();
   await type(api, ["pause", "orders", "--reason", "the mail server is down"]);
-  expect((await type(api, ["topics"])).out).toContain("paused by caller: the mail server is down, 0 parked");
+  expect((await type(api, ["topics"])).out).toContain(
+    "paused by a caller: the mail server is down, 0 parked",
+  );
 });
 
 test("a reason that the API would refuse is refused before the call", async () => {

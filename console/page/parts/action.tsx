@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { MinutehandError, messageOf } from "../../../src/core/errors.ts";
 import { refresh } from "../api.ts";
 import { forgetNotice, type Notice, say } from "../state.ts";
+import { ReasonField, type Why, whyOf } from "./reason-field.tsx";
 import { addresses } from "./search.ts";
 
 type Props = {
@@ -14,7 +15,9 @@ type Props = {
   readonly title: string;
   readonly children: ComponentChildren;
   /** Does the action, and answers what it did. If it throws an error, the dialog shows the error. */
-  readonly run: () => Promise<Notice | string>;
+  readonly run: (why: Why) => Promise<Notice | string>;
+  /** Whether the user may say why. */
+  readonly takesReason?: boolean;
   /** The text of the dialog's button, which starts the action. Default: `label`. */
   readonly confirm?: string;
   readonly isDangerous?: boolean;
@@ -27,7 +30,7 @@ type Props = {
 
 /** A dialog first says what the action will do. It shows the API's error. Afterwards the page says what the action did. */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
-  const { of, title, children, run, isDangerous, impossible, onOpen, onClose } = props;
+  const { of, title, children, run, takesReason, isDangerous, impossible, onOpen, onClose } = props;
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -50,6 +53,7 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
       {isOpen && (
         <ActionDialog
           {...{ title, run, confirm, isReady }}
+          takesReason={takesReason === true}
           isDangerous={isDangerous === true}
           close={() => {
             setOpen(false);
@@ -65,20 +69,24 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
 
 type DialogProps = Pick<Props, "title" | "children" | "run"> & {
   readonly confirm: string;
+  readonly takesReason: boolean;
   readonly isReady: boolean;
   readonly isDangerous: boolean;
   readonly close: () => void;
 };
 
-function ActionDialog({ title, children, run, confirm, isReady, isDangerous, close }: DialogProps) {
+function ActionDialog({ title, children, run, confirm, close, ...props }: DialogProps) {
+  const { takesReason, isReady, isDangerous } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
-  const { submit, error, isRunning } = useSubmit(dialog, run, confirm);
+  const [reason, setReason] = useState("");
+  const { submit, error, isRunning } = useSubmit(dialog, () => run(whyOf(reason)), confirm);
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="action-title">
       <form onSubmit={(event) => void submit(event)}>
         <h2 id="action-title">{title}</h2>
         {children}
+        {takesReason && <ReasonField value={reason} onChange={setReason} />}
         {error !== undefined && <ActionError error={error} />}
         <div class="buttons">
           <button type="button" onClick={() => dialog.current?.close()}>
@@ -97,7 +105,11 @@ function ActionDialog({ title, children, run, confirm, isReady, isDangerous, clo
   );
 }
 
-function useSubmit(dialog: RefObject<HTMLDialogElement>, run: Props["run"], confirm: string) {
+function useSubmit(
+  dialog: RefObject<HTMLDialogElement>,
+  run: () => ReturnType<Props["run"]>,
+  confirm: string,
+) {
   const [error, setError] = useState<unknown>();
   const [isRunning, setRunning] = useState(false);
 

@@ -44,6 +44,7 @@ export function BulkAction({ label, request, effect, isReady = true, ...props }:
       impossible={isRunning ? `it still runs: ${jobsText(sums?.changed ?? 0)} ${past} so far` : impossible}
       onOpen={count}
       onClose={counting.stop}
+      takesReason
       run={changing.run}
     >
       {children}

@@ -68,8 +68,9 @@ function RunNow({ job, name, impossible }: Props) {
       confirm="Run the job now"
       impossible={impossible}
       onOpen={see}
-      run={async () => {
-        await api.reschedule(job.id, { delay: 0, ifMatch: seen });
+      takesReason
+      run={async (why) => {
+        await api.reschedule(job.id, { delay: 0, ifMatch: seen, ...why });
         return `${name} is due now. It starts within seconds.`;
       }}
     >
@@ -101,8 +102,9 @@ function Reschedule({ job, name, impossible }: Props) {
       impossible={impossible}
       isReady={time !== undefined}
       onOpen={see}
-      run={async () => {
-        const moved = await api.reschedule(job.id, { ...time, ifMatch: seen });
+      takesReason
+      run={async (why) => {
+        const moved = await api.reschedule(job.id, { ...time, ifMatch: seen, ...why });
         const [at, present] = [Date.parse(moved.dueAt), Date.now()];
         return `${name} is due ${relativeText(at, present)}, at ${timeText(at, present, zone.value)}.`;
       }}
@@ -139,8 +141,9 @@ function ChangeBody({ job, name, impossible }: Props) {
       impossible={impossible}
       isReady={"value" in read}
       onOpen={open}
-      run={async () => {
-        if ("value" in read) await api.reschedule(job.id, { body: read.value, ifMatch: seen });
+      takesReason
+      run={async (why) => {
+        if ("value" in read) await api.reschedule(job.id, { body: read.value, ifMatch: seen, ...why });
         return `Changed the body of ${name}.`;
       }}
     >
@@ -163,8 +166,9 @@ function Cancel({ job, name, impossible }: Props) {
       isDangerous
       impossible={impossible}
       onOpen={see}
-      run={async () => {
-        await api.cancel(job.id, { ifMatch: seen });
+      takesReason
+      run={async (why) => {
+        await api.cancel(job.id, { ifMatch: seen, ...why });
         return `Cancelled ${name}. It will not run.`;
       }}
     >
@@ -188,8 +192,9 @@ function Redrive({ job, name }: Omit<Props, "impossible">) {
         job.state === "dead" ? undefined : `the job is ${job.state}, and only a dead job can be redriven`
       }
       onOpen={see}
-      run={async () => {
-        const { redriven } = await api.redrive(job.topic, { ids: [job.id], ifMatch: seen });
+      takesReason
+      run={async (why) => {
+        const { redriven } = await api.redrive(job.topic, { ids: [job.id], ifMatch: seen, ...why });
         return redriven === 1
           ? `Redriven ${name}. It runs now.`
           : `${name} was not dead any more, so nothing was done.`;

@@ -1,6 +1,6 @@
+import { actorText } from "../../../src/client/actor-text.ts";
 import { isHolding } from "../../../src/client/holding.ts";
 import type { JobJson } from "../../../src/http/answers/jobs.ts";
-import { actorText } from "../actor-text.ts";
 import { topicOf } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { durationText } from "../times.ts";
@@ -12,6 +12,7 @@ type Event = JobJson["timeline"][number];
 const LOOKS: Readonly<Record<Event["event"], readonly [mark: string, colour: string]>> = {
   filed: ["+", ""],
   moved: ["↷", ""],
+  held: ["‖", ""],
   sent: ["→", ""],
   claimed: ["▶", "busy"],
   failed: ["✕", "bad"],
@@ -44,22 +45,36 @@ export function Life({ job }: { job: JobJson }) {
                   {durationText(Date.parse(event.at) - Date.parse(before.at))} after the event before
                 </span>
               )}
-              {event.dueAt !== undefined && (
-                <div class="quiet">
-                  due <Time at={event.dueAt} />
-                  {by !== undefined && movedText(by)}
-                </div>
-              )}
-              {event.by !== undefined && <div class="quiet">{actorText(event.by)}</div>}
-              {event.error !== undefined && (
-                <TextBlock text={event.error} label={`Error of attempt ${event.attempt}`} />
-              )}
+              <Details event={event} by={by} />
             </div>
           </li>
         );
       })}
       <Next job={job} />
     </ol>
+  );
+}
+
+/** `by`: how much a move has changed the due time, ms. */
+function Details({ event, by }: { event: Event; by: number | undefined }) {
+  return (
+    <>
+      {event.dueAt !== undefined && (
+        <div class="quiet">
+          due <Time at={event.dueAt} />
+          {by !== undefined && movedText(by)}
+        </div>
+      )}
+      {event.heldUntil !== undefined && (
+        <div class="quiet">
+          until <Time at={event.heldUntil} />
+        </div>
+      )}
+      {event.by !== undefined && <div class="quiet">by {actorText(event.by)}</div>}
+      {event.error !== undefined && (
+        <TextBlock text={event.error} label={`Error of attempt ${event.attempt}`} />
+      )}
+    </>
   );
 }
 
@@ -127,7 +142,7 @@ function Next({ job }: { job: JobJson }) {
               ? "the topic has been paused since"
               : "the topic is being resumed. It was paused at"}{" "}
             <Time at={holding.since} />
-            {holding.by && `, ${actorText(holding.by)}`}
+            {holding.by && `, by ${actorText(holding.by)}`}
           </>
         )}
       </div>

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
+import { actorText } from "../../../src/client/actor-text.ts";
 import { isHolding, type Pause } from "../../../src/client/holding.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
-import { actorText } from "../actor-text.ts";
 import { api } from "../api.ts";
 import { Action } from "./action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
@@ -13,7 +13,7 @@ export function PauseBadge({ pause }: { pause: Pause | undefined }) {
   return (
     <span>
       <span class="badge held">❚❚ paused</span> since <Time at={pause.since} />
-      {pause.by && ` ${actorText(pause.by)}`}
+      {pause.by && ` by ${actorText(pause.by)}`}
     </span>
   );
 }
@@ -25,8 +25,9 @@ export function PauseTopic({ topic }: { topic: string }) {
       of={topic}
       title={`Pause ${topic}?`}
       confirm="Pause the topic"
-      run={async () => {
-        await api.pause(topic);
+      takesReason
+      run={async (why) => {
+        await api.pause(topic, why);
         return `Paused ${topic}. It can take 5 seconds until no more of its jobs start.`;
       }}
     >
@@ -50,9 +51,10 @@ export function ResumeTopic({ topic, depths, pause }: ResumeProps) {
       of={topic}
       title={`Resume ${topic}?`}
       confirm="Resume the topic"
-      run={async () => {
+      takesReason
+      run={async (why) => {
         const given = perSecond === undefined ? {} : { ratePerSecond: perSecond };
-        const { released, left } = await api.resume(topic, given);
+        const { released, left } = await api.resume(topic, { ...given, ...why });
         const rest =
           left === 0
             ? ""

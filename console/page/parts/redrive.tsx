@@ -5,6 +5,7 @@ import { durationText } from "../times.ts";
 import { Action } from "./action.tsx";
 import { BulkAction } from "./bulk-action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
+import type { Why } from "./reason-field.tsx";
 
 type Chosen = {
   readonly topic: string;
@@ -25,8 +26,8 @@ export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen
       ? "at once"
       : `one after the other, over ${durationText((ids.length / perSecond) * 1000)}`;
 
-  async function run(): Promise<string> {
-    const sum = await redriveBatches(topic, ids, perSecond, setDone);
+  async function run(why: Why): Promise<string> {
+    const sum = await redriveBatches(topic, ids, { perSecond, ...why }, setDone);
     onDone();
     return `Redriven ${sum.toLocaleString("en")} of ${jobs} of ${topic}. They become due ${when}.`;
   }
@@ -37,6 +38,7 @@ export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen
       title={`Run ${jobs} again?`}
       confirm={`Redrive ${jobs}`}
       impossible={ids.length === 0 ? "open a group and choose jobs first" : undefined}
+      takesReason
       run={run}
     >
       <p>
@@ -54,7 +56,7 @@ export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen
 async function redriveBatches(
   topic: string,
   ids: readonly string[],
-  perSecond: number | undefined,
+  { perSecond, ...why }: Why & { readonly perSecond: number | undefined },
   onProgress: (sent: number) => void,
 ): Promise<number> {
   onProgress(0);
@@ -63,7 +65,7 @@ async function redriveBatches(
     // Each batch starts after the ones before it.
     const delay =
       perSecond === undefined ? {} : { ratePerSecond: perSecond, delay: Math.floor(at / perSecond) };
-    const { redriven } = await api.redrive(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...delay });
+    const { redriven } = await api.redrive(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...delay, ...why });
     sum += redriven;
     onProgress(at + BATCH_JOBS);
   }

@@ -1,8 +1,9 @@
 import { Argument, type Command } from "commander";
+import { actorText } from "../../client/actor-text.ts";
 import type { Job } from "../../client/answers.ts";
 import { jobId } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
-import { actorLine, styleOf } from "../columns.ts";
+import { styleOf } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Output } from "../output.ts";
 import type { Open } from "../session.ts";
@@ -13,12 +14,13 @@ const HAPPENINGS: Column<Job["timeline"][number]>[] = [
   { head: "EVENT", text: ({ event }) => event },
   { head: "ATTEMPT", align: "right", text: ({ attempt }) => attempt },
   { head: "DUE", text: ({ dueAt }) => dueAt },
+  { head: "HELD UNTIL", text: ({ heldUntil }) => heldUntil },
   {
     head: "LATE",
     align: "right",
     text: ({ lateness }) => (lateness === undefined ? undefined : `${lateness} s`),
   },
-  { head: "BY", text: ({ by }) => by && actorLine(by) },
+  { head: "BY", text: ({ by }) => by && actorText(by) },
   { head: "ERROR", text: ({ error }) => error },
 ];
 

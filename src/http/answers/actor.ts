@@ -9,7 +9,7 @@ export const actor = answer(
     kind: answer("ActorKind", z.enum(ACTOR_KINDS)).check(
       z.meta({
         description:
-          "`caller`: a call of the API or of a direct client. `event`: an event of EventBridge. `schedule`: a recurring schedule. `bulk`: a bulk of a caller. `topic`: the topic's `ifLate`. `sqs`: a redrive of the DLQ by SQS.",
+          "`caller`: a call of the API or of a direct client. `event`: an event of EventBridge. `schedule`: a recurring schedule. `bulk`: a bulk of a caller. `topic`: the topic's `ifLate`. `sqs`: a redrive of the DLQ by SQS. `limit`, `pause`, `window`: what gave a `held` job its start.",
       }),
     ),
     name: z.exactOptional(

@@ -81,6 +81,7 @@ export type JobSummary = z.output<typeof jobSummary>;
 const EVENTS = [
   "filed",
   "moved",
+  "held",
   "sent",
   "claimed",
   "failed",
@@ -99,6 +100,7 @@ const happening = answer(
     event: answer("TimelineEvent", z.enum(EVENTS)),
     attempt: z.exactOptional(count),
     dueAt: z.exactOptional(time),
+    heldUntil: z.exactOptional(time.check(z.meta({ description: "Of `held`: the start that the job got." }))),
     by: z.exactOptional(actor),
     lateness: z.exactOptional(
       z.number().check(

@@ -1,8 +1,9 @@
+import type { Holder } from "../../core/actor.ts";
 import { BATCH_PATIENCE } from "../../core/constants.ts";
-import type { Home } from "../../core/home.ts";
+import { type Home, startsAt } from "../../core/home.ts";
 import { lookAt } from "../../core/item-keys.ts";
 import { changeOf } from "../../core/states.ts";
-import type { Context, Deadline } from "../ports.ts";
+import type { Context } from "../ports.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { changeApart, insertApart } from "../store/write-apart.ts";
 
@@ -10,6 +11,7 @@ export type GivenStart = {
   readonly home: Home;
   /** ms since the epoch. */
   readonly until: number;
+  readonly by: Holder;
 };
 
 /** `given`: `home` is the job's home afterwards. `changed`: the job has changed since it was read. */
@@ -33,7 +35,7 @@ export async function moveToStarts(
   const filed = await insertApart(ctx, looks, now + patience);
   const moved = holds.filter((_, i) => !(filed[i] instanceof Error));
   // A deadline of their own: looks that take long must not use up the time of the other jobs.
-  const outcomes = await writeStarts(ctx, moved, ctx.clock() + patience, ({ home }) => ({
+  const outcomes = await writeStarts(ctx, moved, patience, ({ home }) => ({
     revision: home.revision + 1,
   }));
   return filed.map((look) =>
@@ -47,20 +49,22 @@ export function noteStarts(
   holds: readonly GivenStart[],
   patience = BATCH_PATIENCE,
 ): Promise<StartOutcome[]> {
-  return writeStarts(ctx, holds, ctx.clock() + patience, () => ({}));
+  return writeStarts(ctx, holds, patience, () => ({}));
 }
 
 async function writeStarts(
   ctx: Context,
   holds: readonly GivenStart[],
-  by: Deadline,
+  patience: number,
   more: (hold: GivenStart) => { revision?: number },
 ): Promise<StartOutcome[]> {
+  const now = ctx.clock();
   const changes = holds.map((one) => {
-    const { home, until } = one;
-    return changeOf("hold", home, { heldUntil: until, ...more(one) });
+    const { home, until, by: kind } = one;
+    const heldBy = until > startsAt(home) && { heldBy: { kind, at: now } };
+    return changeOf("hold", home, { heldUntil: until, ...heldBy, ...more(one) });
   });
-  const outcomes = await changeApart(ctx, changes, by);
+  const outcomes = await changeApart(ctx, changes, now + patience);
   const refused = holds.filter((_, i) => outcomes[i] === "refused");
   const found = await readReadableHomes(
     ctx,

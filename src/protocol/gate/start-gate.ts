@@ -162,7 +162,7 @@ async function holdOutsideWindow(ctx: Context, topic: string, jobs: readonly Hom
   const outside = jobs.filter((home) => startsOutsideWindow(ctx, home));
   const now = ctx.clock();
   const holds = outside.map((home): GivenStart => {
-    return { home, until: openingOf(ctx, topic, Math.max(startsAt(home), now)) };
+    return { home, until: openingOf(ctx, topic, Math.max(startsAt(home), now)), by: "window" };
   });
   // Read after the writes: meanwhile a sweep may have passed the new places of these jobs.
   const isReady = (home: Home): boolean => isNear(startsAt(home), ctx.clock());
@@ -253,7 +253,7 @@ async function bookTogether(
   );
   return jobs.map((home, i) => {
     const start = starts[i];
-    return start === undefined ? undefined : { home, until: start };
+    return start === undefined ? undefined : { home, until: start, by: "limit" };
   });
 }
 

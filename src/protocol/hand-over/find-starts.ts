@@ -1,3 +1,4 @@
+import type { Holder } from "../../core/actor.ts";
 import { type Home, lastStart, startsAt } from "../../core/home.ts";
 import type { Parked } from "../../core/items.ts";
 import type { Wanted } from "../../core/limit.ts";
@@ -54,7 +55,7 @@ export async function findStartsForNotes(
   const given = inTurn.flatMap(({ home, notes }, i) => {
     const until = starts[i];
     if (until === undefined) return [];
-    return { notes, hold: { home, until: Math.max(until, ctx.clock()) } };
+    return { notes, hold: { home, until: Math.max(until, ctx.clock()), by: holderOf(run, home) } };
   });
   // No turn or start is left, or a job got none although it could use any before `bound`. A job may get none for other reasons: it expires
   // first, its turn's second is full, or a former window delays it. Then later jobs may still get starts.
@@ -67,6 +68,12 @@ export async function findStartsForNotes(
       firstFree(run, now) === Number.POSITIVE_INFINITY;
   const isLeft = given.length < all.length;
   return { ...others, given, isLeft, isLast: isLeft && (isExhausted || waiting.length < all.length) };
+}
+
+/** What makes a parked job start later. Also during a resume, the limit parks jobs that were to start after the pause. */
+function holderOf({ pause }: Release, home: Home): Holder {
+  if (pause === undefined) return "limit";
+  return startsAt(home) < (pause.followedAt ?? pause.changedAt) ? "pause" : "limit";
 }
 
 /**

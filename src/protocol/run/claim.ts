@@ -1,3 +1,4 @@
+import type { Holder } from "../../core/actor.ts";
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { drawToken } from "../../core/job-id.ts";
@@ -143,7 +144,7 @@ function claimedOf({ tokens, leaseEnd, claimedAt }: Claim, job: MessageJob): Cla
 }
 
 function claimOf({ topicNow, tokens, claimedAt, leaseEnd }: Claim, job: MessageJob): Change {
-  // A pause held the job until consumers followed the resume, if the message lay in the queue.
+  // A pause held the job until consumers followed the resume, or a window until it opened, if the message lay in the queue.
   const heldUntil = Math.min(lateSince(topicNow, startOf(job)), claimedAt);
   const { id, revision } = job;
   return changeOf(
@@ -156,9 +157,16 @@ function claimOf({ topicNow, tokens, claimedAt, leaseEnd }: Claim, job: MessageJ
       claimedAt,
       attempt: job.attempt,
       ...(job.sentAt === undefined ? {} : { sentAt: Date.parse(job.sentAt) }),
-      ...(heldUntil > startOf(job) ? { heldUntil } : {}),
+      ...(heldUntil > startOf(job)
+        ? { heldUntil, heldBy: { kind: holderOf(topicNow, heldUntil), at: claimedAt } }
+        : {}),
     },
   );
+}
+
+/** What held a job whose message lay in the queue: its topic's pause, or the window that was shut when consumers followed the resume. */
+function holderOf({ followedAt }: TopicNow, heldUntil: number): Holder {
+  return heldUntil > followedAt ? "window" : "pause";
 }
 
 /** Makes the event for logs and metrics that a job begins to run. The claim has just read the topic's pause. `now`: ms since the epoch. */

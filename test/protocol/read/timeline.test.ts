@@ -14,11 +14,12 @@ import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../supp
 /** The events of a job's timeline, each with its seconds since the start. */
 async function told(world: World, { id }: Home): Promise<string[]> {
   return jobJson(world.ctx, await world.home(id)).timeline.map(
-    ({ event, at, attempt, dueAt, lateness, error }) =>
+    ({ event, at, attempt, dueAt, heldUntil, by, lateness, error }) =>
       [
         `${(Date.parse(at) - START) / SECOND} ${event}`,
         ...(attempt === undefined ? [] : [`run ${attempt}`]),
         ...(dueAt === undefined ? [] : [`due ${(Date.parse(dueAt) - START) / SECOND}`]),
+        ...(heldUntil === undefined ? [] : [`until ${(Date.parse(heldUntil) - START) / SECOND}`, by?.kind]),
         ...(lateness === undefined ? [] : [`late ${lateness}`]),
         ...(error === undefined ? [] : [error]),
       ].join(", "),
@@ -179,9 +180,10 @@ describe("a timeline", () => {
     await world.pass(4 * SECOND);
     await consume(world, "orders", { run: fail });
     const claimed = "154 claimed, run 1, late 4";
-    expect((await told(world, job)).slice(0, 4)).toEqual([
+    expect((await told(world, job)).slice(0, 5)).toEqual([
       "0 filed, due 60",
       "0 sent, run 1",
+      "154 held, until 150, pause",
       claimed,
       expect.stringMatching(/^154 failed, run 1/),
     ]);
@@ -208,6 +210,88 @@ describe("a timeline", () => {
     }
     const claimed = (await told(world, job)).find((line) => line.includes("claimed"));
     expect(claimed).toMatch(/late [01]$/);
+  });
+
+  test("names the limit that gave a job a later start, in the write of that start", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 1 } } });
+    await world.tick();
+    const [first, second] = [await world.file({ topic: "slow" }), await world.file({ topic: "slow" })];
+    expect(await told(world, first)).toEqual(["0 filed, due 0"]);
+    expect(first).not.toHaveProperty("heldBy");
+    expect(await told(world, second)).toEqual(["0 filed, due 0", "0 held, until 1, limit"]);
+    await world.pass(SECOND);
+    await consume(world, "slow", { run: fail });
+    expect((await told(world, second)).slice(1)).toEqual([
+      "0 held, until 1, limit",
+      "0 sent, run 1",
+      "1 claimed, run 1, late 0",
+      "1 failed, run 1, no",
+      "1 retried, due 16",
+      // The first job runs again in that second.
+      "1 held, until 17, limit",
+    ]);
+  });
+
+  test("names the pause whose resume gave a job its start, and the window that holds one", async () => {
+    const world = createWorld({ topics: { orders: {}, night: { window: "22:00-06:00 UTC" } } });
+    const night = await world.file({ topic: "night" });
+    const opening = (13 * HOUR) / SECOND;
+    expect((await told(world, night)).at(-1)).toBe(`0 held, until ${opening}, window`);
+    await pauseTopic(world.ctx, "orders");
+    const job = await world.file({});
+    await world.pass(10 * MINUTE);
+    expect(await told(world, job)).toEqual(["0 filed, due 0"]);
+    await resume(world.ctx, "orders", 1);
+    await world.pass(MINUTE);
+    expect((await told(world, job)).at(-1)).toMatch(/^6\d\d held, until 6\d\d(\.\d+)?, pause$/);
+  });
+
+  test("tells a job that a pause holds from one that only the limit holds during a resume", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 1 } } });
+    await pauseTopic(world.ctx, "slow");
+    const parked = await world.file({ topic: "slow" });
+    await world.pass(10 * MINUTE);
+    await resume(world.ctx, "slow", 1);
+    await world.pass(5 * SECOND);
+    expect((await told(world, parked)).at(-1)).toMatch(/held, until 6\d\d, pause$/);
+    const later = world.now() + 20 * MINUTE;
+    // More jobs than the limit starts before the next tick: the release gives the last ones their starts.
+    const jobs = await Promise.all(
+      Array.from({ length: 300 }, () => world.file({ topic: "slow", dueAt: later })),
+    );
+    await world.pass(30 * MINUTE);
+    const held = await Promise.all(jobs.map(async (job) => (await told(world, job)).at(-1)));
+    expect(held.filter((event) => event?.endsWith(", pause"))).toEqual([]);
+    expect(held.filter((event) => event?.endsWith(", limit")).length).toBeGreaterThan(290);
+  });
+
+  test("names the window that was shut when a resume let go of a job whose message lay in the queue", async () => {
+    const world = createWorld({ topics: { day: { window: "09:00-09:02 UTC" } } });
+    const job = await world.file({ topic: "day" });
+    await pauseTopic(world.ctx, "day");
+    await world.pass(5 * MINUTE, { ticks: false });
+    await resume(world.ctx, "day", undefined);
+    await world.pass(24 * HOUR - 5 * MINUTE + SECOND, { ticks: false });
+    await consume(world, "day");
+    const day = (24 * HOUR) / SECOND;
+    expect((await told(world, job)).slice(1)).toEqual([
+      `0 sent, run 1`,
+      `${day + 1} held, until ${day}, window`,
+      `${day + 1} claimed, run 1, late 1`,
+      `${day + 1} done, run 1`,
+    ]);
+  });
+
+  test("has a hold once, although a new body keeps it", async () => {
+    const world = createWorld({ topics: { night: { window: "22:00-06:00 UTC" } } });
+    const job = await world.file({ topic: "night" });
+    await reschedule(world.ctx, job.id, { body: "2" });
+    expect(await world.home(job.id)).toHaveProperty("heldUntil", START + 13 * HOUR);
+    expect(await told(world, job)).toEqual([
+      "0 filed, due 0",
+      "0 held, until 46800, window",
+      "0 moved, due 0",
+    ]);
   });
 
   test("says why a job expired, if a release ended it without a message", async () => {
