@@ -27,18 +27,24 @@ export const ES_MODULE = {
   },
 };
 
-/** `import.meta` of a CommonJS bundle. esbuild leaves it out of a bundle that does not use it. */
-const IMPORT_META =
-  "data:text/javascript,export const importMeta=/* @__PURE__ */(()=>{" +
-  'const{pathToFileURL}=require("node:url"),url=pathToFileURL(__filename).href,' +
-  'resolve=name=>name.startsWith(".")?new URL(name,url).href:pathToFileURL(require.resolve(name)).href;' +
-  "return{url,filename:__filename,dirname:__dirname,main:require.main===module,resolve}})()";
-
 export const COMMON_JS = {
   format: "cjs" as const,
-  // A banner would do too, but it would stand before esbuild's "use strict" and end its effect.
+  // esbuild does not warn of packages otherwise.
+  logOverride: { "empty-import-meta": "warning" as const },
+};
+
+/**
+ * Defines `import.meta` in a CommonJS bundle. Only if it is used, because esbuild imports the text into every module. A banner would stand
+ * before esbuild's "use strict" and end its effect.
+ */
+const IMPORT_META = {
   define: { "import.meta": "importMeta" },
-  inject: [IMPORT_META],
+  inject: [
+    "data:text/javascript,export const importMeta=(()=>{" +
+      'const{pathToFileURL}=require("node:url"),url=pathToFileURL(__filename).href,' +
+      'resolve=name=>name.startsWith(".")?new URL(name,url).href:pathToFileURL(require.resolve(name)).href;' +
+      "return{url,filename:__filename,dirname:__dirname,main:require.main===module,resolve}})()",
+  ],
 };
 
 type Options = {
@@ -59,23 +65,25 @@ type Metafile = {
   readonly outputs: Readonly<Record<string, Output>>;
 };
 type Made =
-  | { readonly metafile: Pick<Metafile, "inputs"> }
+  | { readonly metafile: Pick<Metafile, "inputs">; readonly warnings: readonly { readonly id: string }[] }
   | { readonly errors: readonly { readonly text: string }[] };
 
 /** Lambda's runtime has the packages of the AWS SDK, so the CDK's `NodejsFunction` needs no installed ones. */
 const MISSING_SDK = /^Could not resolve "(@(?:aws-sdk|smithy)\/.+?)"/;
 
 /**
- * The options with which esbuild must try again, after `made` came of `options`. `undefined`: `made` is the result.
+ * Answers the options with which esbuild must try again, after `options` gave `made`. `undefined`: `made` is the result.
  * - A package of the AWS SDK that is not installed is left to Lambda's runtime.
  * - Code that does not compile as CommonJS awaits at the top level of a module: it becomes an ES module. Other errors come again.
+ * - CommonJS has no `import.meta`: it is defined if the code uses it.
  * - If CommonJS code requires a package and would get its ES module, `main` must name the module, as for Node. The bundle is larger.
  */
 export function nextOptions<O extends Options>(options: O, made: Made): O | undefined {
   if ("metafile" in made) {
-    const [first] = options.mainFields ?? [];
-    const isWrong = first === "module" && requiresEsModule(made.metafile);
-    return isWrong ? { ...options, mainFields: ["main", "module"] } : undefined;
+    const usesMeta = made.warnings.some(({ id }) => id === "empty-import-meta");
+    const isWrong = options.mainFields?.[0] === "module" && requiresEsModule(made.metafile);
+    const more = { ...(usesMeta && IMPORT_META), ...(isWrong && { mainFields: ["main", "module"] }) };
+    return usesMeta || isWrong ? { ...options, ...more } : undefined;
   }
   const missing = made.errors.flatMap(({ text }) => MISSING_SDK.exec(text)?.[1] ?? []);
   if (missing.length > 0) return { ...options, external: [...(options.external ?? []), ...missing] };

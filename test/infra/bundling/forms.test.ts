@@ -13,6 +13,7 @@ import {
   COMMON_JS_ENTRIES,
   FORMS,
   type Form,
+  META_OF_PACKAGE,
   OURS_ALONE,
   REQUIRED_TWICE,
   SLOPPY,
@@ -159,6 +160,11 @@ test("a bundle also runs forms of ES modules that NodejsFunction cannot run", ()
     "own __dirname": { value: true },
     "import.meta.resolve": { value: [true, true, false] },
   });
+});
+
+test("a bundle runs a package that uses import.meta", () => {
+  const { ours } = values("meta", META_OF_PACKAGE, { both: false });
+  expect(ours).toEqual({ "import.meta of a package": { value: true } });
 });
 
 test("a bundle of modules that await runs as an ES module", () => {

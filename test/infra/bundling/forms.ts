@@ -259,6 +259,17 @@ export const OURS_ALONE: Readonly<Record<string, Form>> = {
   },
 };
 
+/** In a bundle of its own, because esbuild reports `import.meta` of packages in another way than that of the app. */
+export const META_OF_PACKAGE: Readonly<Record<string, Form>> = {
+  "import.meta of a package": {
+    main: 'import value from "uses-meta";\nexport { value };\n',
+    packages: {
+      "uses-meta/package.json": '{"type": "module", "exports": "./index.js"}',
+      "uses-meta/index.js":
+        'export default new URL(".", import.meta.url).pathname === import.meta.dirname + "/";',
+    },
+  },
+};
 /** Files of handlers that are CommonJS, by their names. */
 export const COMMON_JS_ENTRIES: Readonly<Record<string, string>> = {
   "exports.js": "exports.handler = async () => [typeof module, typeof this];",
