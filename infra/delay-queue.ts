@@ -194,8 +194,12 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       consumerError(topic, topics.get(topic), consumers.get(topic), path, timeout, consumerOptions) ??
       handlerError(timeout, memorySize);
     if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
-    const { hasConsumer, ...code } = handlerCode(entry, { ...(bundling && { bundling }), sourceMaps });
+    const { hasConsumer, leftToRuntime, ...code } = handlerCode(entry, {
+      ...(bundling && { bundling }),
+      sourceMaps,
+    });
     if (!hasConsumer) this.warnNotWrapped(topic, entry);
+    if (leftToRuntime.length > 0) this.warnNotInstalled(topic, entry, leftToRuntime);
     const { fn } = new BundledFunction(this, id, {
       ...passedOn,
       tracing: passedOn.tracing ?? this.tracing,
@@ -376,6 +380,14 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       `minutehand:not-wrapped:${topic}`,
       `the handler of topic "${topic}" in ${entry} is not wrapped with consumer(…), so it gets SQS's event and runs no job: ` +
         "export const handler = consumer(async (job) => { … })",
+    );
+  }
+
+  private warnNotInstalled(topic: string, entry: string, packages: readonly string[]): void {
+    Annotations.of(this).addWarningV2(
+      `minutehand:not-installed:${topic}`,
+      `the handler of topic "${topic}" in ${entry} imports ${packages.join(" and ")}: no such package is installed, ` +
+        "so the function expects it in Lambda's runtime",
     );
   }
 

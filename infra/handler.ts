@@ -6,7 +6,7 @@ import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { withoutPackages } from "../src/general/package-files.ts";
 import { type Names, unknownNames } from "../src/general/unknown-names.ts";
-import { BUNDLE_FILE, bundle } from "./bundling/bundle.ts";
+import { type Bundle, bundle } from "./bundling/bundle.ts";
 import type { BundleNote } from "./bundling/bundle-note.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
@@ -54,7 +54,7 @@ export type HandlerOptions = ConsumerOptions &
     readonly logRetention?: RetentionDays;
     /**
      * `externalModules`: packages that are not bundled, because a layer or the runtime has them, such as `["sharp", "@aws-sdk/*"]`.
-     * @default everything is bundled
+     * @default everything is bundled, except packages of the AWS SDK that are not installed: Lambda's runtime has them
      */
     readonly bundling?: Pick<BundlingOptions, "externalModules">;
     /**
@@ -104,6 +104,8 @@ export type HandlerCode = {
   readonly bundle: BundleNote;
   /** A handler that is not wrapped with `consumer` runs no job. */
   readonly hasConsumer: boolean;
+  /** Packages of the AWS SDK that are not installed. */
+  readonly leftToRuntime: readonly string[];
 };
 
 /** The result of `consumer` has a property `jobHandler`, which minifying keeps. If `minutehand` is external, the import's name is there. */
@@ -111,7 +113,7 @@ const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
 
 /**
  * `entry`: the path from the working directory. Keeps no cache, because a list of the last inputs cannot say whether an import would
- * resolve to another file today. Throws if the file does not exist, does not compile or is no ES module with `handler`.
+ * resolve to another file today. Throws if the file does not exist, does not compile or exports no `handler`.
  */
 export function handlerCode(
   entry: string,
@@ -125,27 +127,29 @@ export function handlerCode(
     throw new Error(`a handler must be a file, but there is no file "${entry}" in ${process.cwd()}`);
   const root = process.cwd();
   const choices = { sourceMap: sourceMaps, external: externalModules };
-  const { code, map, exports, inputs, options } = bundle(file, root, choices);
-  if (!exports.includes("handler")) {
+  const made = bundle(file, root, choices);
+  const { code, exports, inputs, leftToRuntime, options } = made;
+  if (exports?.includes("handler") === false) {
     const actual = exports.length > 0 ? exports.join(", ") : "nothing";
     throw new Error(
-      `the file of a handler must be an ES module that exports "handler" (export const handler = …), but ${entry} exports ${actual}`,
+      `the file of a handler must export "handler" (export const handler = …), but ${entry} exports ${actual}`,
     );
   }
   return {
-    code: assetOf(file, choices, { code, map }),
+    code: assetOf(file, choices, made),
     bundle: {
       inputs: withoutPackages(inputs.map((path) => resolve(root, path))),
       build: options,
     },
     hasConsumer: MARKS_OF_CONSUMER.test(Buffer.from(code).toString()),
+    leftToRuntime,
   };
 }
 
 function assetOf(
   file: string,
   choices: object,
-  { code, map }: Pick<ReturnType<typeof bundle>, "code" | "map">,
+  { file: name, code, map }: Pick<Bundle, "file" | "code" | "map">,
 ): Code {
   return Code.fromAsset(dirname(file), {
     assetHashType: AssetHashType.OUTPUT,
@@ -156,8 +160,8 @@ function assetOf(
       command: [file, JSON.stringify(choices)],
       local: {
         tryBundle(folder) {
-          writeFileSync(join(folder, BUNDLE_FILE), code);
-          if (map !== undefined) writeFileSync(join(folder, `${BUNDLE_FILE}.map`), map);
+          writeFileSync(join(folder, name), code);
+          if (map !== undefined) writeFileSync(join(folder, `${name}.map`), map);
           return true;
         },
       },

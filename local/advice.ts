@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
+import { codeFile } from "./functions/code-file.ts";
 import { errorText } from "./local-error.ts";
 import { topicsOfFunction } from "./template/delay-queue.ts";
 import { displayName } from "./template/display-name.ts";
@@ -74,10 +74,11 @@ const MARKS_OF_CONSUMER = /\bjobHandler\b|minutehand\/consumer/;
 
 function unwrappedHandlers(stack: StackSpec): string[] {
   return stack.functions.flatMap((spec) => {
-    const file = join(spec.codeDir, `${spec.handler.split(".")[0]}.mjs`);
+    const file = codeFile(spec.codeDir, spec.handler);
     const runsJobs =
       spec.bundle?.build && stack.eventSources.some(({ functionArn }) => functionArn === spec.arn);
-    return runsJobs && !MARKS_OF_CONSUMER.test(readFileSync(file, "utf8")) ? displayName(spec, stack) : [];
+    if (file === undefined || !runsJobs) return [];
+    return MARKS_OF_CONSUMER.test(readFileSync(file, "utf8")) ? [] : displayName(spec, stack);
   });
 }
 

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import { BUNDLE_FILE, bundle, esbuild, OPTIONS } from "./bundle.ts";
+import { bundle, esbuild, OF_HANDLERS, OPTIONS } from "./bundle.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 /** The functions of the construct. The npm package contains their bundles. */
@@ -38,7 +38,7 @@ type Origin = {
 export type BuildFolders = {
   /** The folder with the lock file and the tsconfig. Paths of inputs are relative to it. @default the project's root */
   readonly root?: string;
-  /** The folder for `<name>/index.mjs`. @default `dist/functions` in the root */
+  /** The folder for `<name>`. @default `dist/functions` in the root */
   readonly outDir?: string;
 };
 
@@ -47,8 +47,8 @@ export function entryOf(name: FunctionName): string {
 }
 
 /**
- * Bundles to `<outDir>/<name>/index.mjs` and chunks (ESM, Node 24), unless the bundle there has the same inputs. The same inputs give the
- * same bytes. Throws esbuild's error if the function does not compile.
+ * Bundles to `<outDir>/<name>/index.mjs` and chunks, or a consumer to `index.cjs`, unless the bundle there has the same inputs. The same
+ * inputs give the same bytes. Throws esbuild's error if the function does not compile.
  * @returns the folder that holds the bundle and nothing else
  */
 export function buildFunction(entry: string, folders: BuildFolders = {}): string {
@@ -62,14 +62,14 @@ export function buildFunction(entry: string, folders: BuildFolders = {}): string
   const startedAt = Date.now();
   // A bundle of the app's own consumers is made like that of any handler. A handler's modules may do more than declare.
   const split = CONSTRUCT_FUNCTIONS.some((one) => one === name);
-  const { code, chunks, inputs } = bundle(entry, root, { split });
+  const { file: main, code, chunks, inputs } = bundle(entry, root, { split });
   mkdirSync(folder, { recursive: true });
   // Remove the origin file first, so that a crash between the two steps never leaves a new bundle beside an old origin.
   rmSync(originFile, { force: true });
   // The code names its chunks, so the chunks come first.
-  for (const [file, contents] of [...chunks, [BUNDLE_FILE, code] as const])
+  for (const [file, contents] of [...chunks, [main, code] as const])
     replaceFile(join(folder, file), contents);
-  const files = [...chunks.keys(), BUNDLE_FILE];
+  const files = [...chunks.keys(), main];
   for (const file of readdirSync(folder))
     if (!files.includes(file)) rmSync(join(folder, file), { force: true });
   // If an input was saved while esbuild ran, the bundle may have the input's old text. Without an origin file the next call builds again.
@@ -82,7 +82,10 @@ export function buildFunction(entry: string, folders: BuildFolders = {}): string
 /** A key made of everything, except the inputs, that changes the bytes of a bundle. The lock file stands for the versions of packages. */
 function keyOf(root: string, entry: string): string {
   const settings = ["package-lock.json", "tsconfig.json"].map((file) => hashOf(join(root, file)));
-  return JSON.stringify({ esbuild: esbuild().version, entry: relative(root, entry), OPTIONS, settings });
+  return JSON.stringify({
+    ...{ esbuild: esbuild().version, entry: relative(root, entry) },
+    ...{ OPTIONS, OF_HANDLERS, settings },
+  });
 }
 
 function isCurrent(originFile: string, key: string, root: string, folder: string): boolean {

@@ -1,40 +1,35 @@
-import { builtinModules, createRequire } from "node:module";
+import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import type * as Esbuild from "esbuild";
-import { bundledFiles, likeNode, requiresEsModule } from "../../src/general/bundled-files.ts";
+import {
+  bundledFiles,
+  COMMON_JS,
+  ES_MODULE,
+  exportsOf,
+  nextOptions,
+} from "../../src/general/handler-bundle.ts";
 import { requirePackages } from "../../src/general/optional-packages.ts";
 
-/**
- * Node's modules by their names with `node:`, each as a module that requires it. An ESM import evaluates all exports: a WebSocket client
- * for `node:http`, the standard streams for `node:process`, together a sixth of a start. `require` evaluates only what is used, and hooks
- * of tracing layers see it. Names without `node:` stay, because esbuild would also replace the package `string_decoder/`.
- */
-const REQUIRED_BUILTINS = Object.fromEntries(
-  builtinModules
-    .map((module) => `node:${module.replace(/^node:/, "")}`)
-    // The brackets hide the call from esbuild, which would replace the name again.
-    .map((name) => [name, `data:text/javascript,module.exports=(0,require)("${name}")`]),
-);
-
-export const OPTIONS = {
+const BOTH_FORMATS = {
   bundle: true,
   write: false,
   metafile: true,
-  format: "esm",
   platform: "node",
   target: "node24",
   mainFields: ["module", "main"],
   minify: true,
   legalComments: "none",
   logLevel: "silent",
-  alias: REQUIRED_BUILTINS,
-  // Bundled CommonJS packages still use these names of their module scope, which ESM does not have. esbuild itself gives them the other three:
-  // `module`, `exports` and `this`.
-  banner: {
-    js:
-      'import{createRequire}from"node:module";const require=createRequire(import.meta.url),' +
-      "{filename:__filename,dirname:__dirname}=import.meta;",
-  },
+} satisfies Esbuild.BuildOptions;
+
+/** The options of the construct's own functions. */
+export const OPTIONS = { ...BOTH_FORMATS, ...ES_MODULE } satisfies Esbuild.BuildOptions;
+
+/** The options of handlers. A handler's packages may read the names of their classes, for example of a table's rows or of an error. */
+export const OF_HANDLERS = {
+  ...BOTH_FORMATS,
+  ...COMMON_JS,
+  keepNames: true,
 } satisfies Esbuild.BuildOptions;
 
 /**
@@ -43,8 +38,8 @@ export const OPTIONS = {
  */
 const MAPPED = { sourcemap: "linked", sourcesContent: false } satisfies Esbuild.BuildOptions;
 
-/** The name of a bundle's file. Lambda's handler is `index.handler`. */
-export const BUNDLE_FILE = "index.mjs";
+/** Lambda's handler is `index.handler`. A file named `.js` would be an ES module below a `package.json` that says so. */
+const NAME = "index";
 
 export type BundleChoices = {
   readonly sourceMap?: boolean;
@@ -53,42 +48,46 @@ export type BundleChoices = {
   readonly split?: boolean;
 };
 
-function splitTo(root: string) {
-  return {
-    splitting: true,
-    outdir: root,
-    entryNames: basename(BUNDLE_FILE, ".mjs"),
-    chunkNames: "chunk-[hash]",
-    outExtension: { ".js": ".mjs" },
-  } satisfies Esbuild.BuildOptions;
-}
-
 /** Answers esbuild's options for a bundle. They are JSON, because a bundle's note has them. */
 export function optionsFor(
   entry: string,
   root: string,
   { sourceMap = false, external = [], split = false }: BundleChoices = {},
-): typeof OPTIONS & Esbuild.BuildOptions {
+): typeof BOTH_FORMATS & Esbuild.BuildOptions {
   return {
-    ...OPTIONS,
+    ...(split ? splitTo(root) : { ...OF_HANDLERS, outfile: join(root, `${NAME}.cjs`) }),
     ...(sourceMap && MAPPED),
     entryPoints: [entry],
     absWorkingDir: root,
-    // A handler's packages may read the names of their classes, for example of a table's rows or of an error.
-    ...(split ? splitTo(root) : { outfile: join(root, BUNDLE_FILE), keepNames: true }),
     external: [...external],
   };
 }
 
+function splitTo(root: string) {
+  return {
+    ...OPTIONS,
+    splitting: true,
+    outdir: root,
+    entryNames: NAME,
+    chunkNames: "chunk-[hash]",
+    outExtension: { ".js": ".mjs" },
+  } satisfies Esbuild.BuildOptions;
+}
+
 export type Bundle = {
+  /** The name of the file with the code: `index.cjs`, or `index.mjs` if the code is an ES module. */
+  readonly file: string;
   readonly code: Uint8Array;
   /** The other files with code, by their names, if asked for. They lie in the same folder. */
   readonly chunks: ReadonlyMap<string, Uint8Array>;
-  /** The source map, if asked for. The code names it as `index.mjs.map`, in the same folder. */
+  /** The source map, if asked for. The code names it as `index.cjs.map`, in the same folder. */
   readonly map: Uint8Array | undefined;
   readonly inputs: readonly string[];
-  readonly exports: readonly string[];
-  /** The options that made it. */
+  /** `undefined`: the entry is CommonJS, and only running it tells its exports. */
+  readonly exports: readonly string[] | undefined;
+  /** Packages of the AWS SDK that are not installed, so that the bundle expects them in Lambda's runtime. */
+  readonly leftToRuntime: readonly string[];
+  /** The options of the first try. `nextOptions` makes those of the others. */
   readonly options: Esbuild.BuildOptions;
 };
 
@@ -101,17 +100,40 @@ export function esbuild(): typeof Esbuild {
   return createRequire(import.meta.url)("esbuild");
 }
 
-/** Bundles everything except `external` packages, as ESM for Node 24. Throws esbuild's error if the file does not compile. */
+/** Bundles everything except `external` packages, for Node 24. Throws esbuild's error if the file does not compile. */
 export function bundle(entry: string, root: string, choices: BundleChoices = {}): Bundle {
-  const first = optionsFor(entry, root, choices);
-  const made = esbuild().buildSync(first);
-  const options = requiresEsModule(made.metafile) ? likeNode(first) : first;
-  const { outputFiles, metafile } = options === first ? made : esbuild().buildSync(options);
+  const options = optionsFor(entry, root, choices);
+  const { outputFiles, metafile, external } = build(options);
   const files = new Map(outputFiles.map(({ path, contents }) => [basename(path), contents]));
-  const code = files.get(BUNDLE_FILE);
-  const map = files.get(`${BUNDLE_FILE}.map`);
-  const output = metafile.outputs[BUNDLE_FILE];
-  if (code === undefined || output === undefined) throw new Error(`${entry} gave no bundle`);
-  const chunks = new Map([...files].filter(([name]) => !name.startsWith(BUNDLE_FILE)));
-  return { code, chunks, map, inputs: bundledFiles(metafile).sort(), exports: output.exports, options };
+  const [file, code] = [...files].find(([name]) => /^index\.[cm]js$/.test(name)) ?? [];
+  if (file === undefined || code === undefined) throw new Error(`${entry} gave no bundle`);
+  return {
+    file,
+    code,
+    chunks: new Map([...files].filter(([name]) => !name.startsWith(file))),
+    map: files.get(`${file}.map`),
+    inputs: bundledFiles(metafile).sort(),
+    exports: exportsOf(metafile, Buffer.from(code).toString()),
+    leftToRuntime: external.filter((name) => !options.external?.includes(name)),
+    options,
+  };
+}
+
+type Options = ReturnType<typeof optionsFor>;
+
+function build(options: Options): Esbuild.BuildResult<Options> & { readonly external: readonly string[] } {
+  const made = tryToBuild(options);
+  const next = nextOptions(options, made);
+  if (next !== undefined) return build(next);
+  if (made instanceof Error) throw made;
+  return { ...made, external: options.external ?? [] };
+}
+
+function tryToBuild(options: Options): Esbuild.BuildResult<Options> | Esbuild.BuildFailure {
+  try {
+    return esbuild().buildSync(options);
+  } catch (error) {
+    if (error instanceof Error && "errors" in error) return error as Esbuild.BuildFailure;
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
-import type { BuildFailure, BuildOptions, Message } from "esbuild";
-import { bundledFiles, likeNode, requiresEsModule } from "../../src/general/bundled-files.ts";
+import type { BuildFailure, BuildOptions, BuildResult, Message } from "esbuild";
+import { bundledFiles, exportsOf, nextOptions } from "../../src/general/handler-bundle.ts";
 import { withoutPackages } from "../../src/general/package-files.ts";
 import { errorText } from "../local-error.ts";
 import type { FunctionSpec } from "../template/resources.ts";
@@ -26,16 +26,11 @@ export async function rebuildFunction(
 ): Promise<Rebuilt> {
   const { absWorkingDir = root } = build;
   try {
-    // Load esbuild only at the first save of a handler, because most runs never get here.
-    const esbuild = await import("esbuild");
-    const given = { ...build, write: false, metafile: true } as const;
-    const made = await esbuild.build(given);
-    const { outputFiles, metafile } = requiresEsModule(made.metafile)
-      ? await esbuild.build(likeNode(given))
-      : made;
+    const { outputFiles, metafile } = await buildHandler({ ...build, write: false, metafile: true });
     const inputs = withoutPackages(bundledFiles(metafile).map((path) => resolve(absWorkingDir, path)));
     const exported = spec.handler.slice(spec.handler.lastIndexOf(".") + 1);
-    if (!Object.values(metafile.outputs).some(({ exports }) => exports.includes(exported)))
+    const code = outputFiles.find(({ path }) => !path.endsWith(".map"))?.text ?? "";
+    if (exportsOf(metafile, code)?.includes(exported) === false)
       return { failure: `${relative(root, entryOf(build))} exports no "${exported}"`, inputs };
     mkdirSync(folder, { recursive: true });
     for (const { path, contents } of outputFiles) writeFileSync(join(folder, basename(path)), contents);
@@ -48,6 +43,18 @@ export async function rebuildFunction(
     const inputs = withoutPackages(errorsOf(error).flatMap((one) => pathsAtFault(one, absWorkingDir)));
     return { failure: failureText(error, absWorkingDir, root), inputs };
   }
+}
+
+type Wanted = BuildOptions & { readonly write: false; readonly metafile: true };
+
+async function buildHandler(options: Wanted): Promise<BuildResult<Wanted>> {
+  // Load esbuild only at the first save of a handler, because most runs never get here.
+  const esbuild = await import("esbuild");
+  const made = await esbuild.build(options).catch((error: BuildFailure) => error);
+  const next = made instanceof Error && errorsOf(made).length === 0 ? undefined : nextOptions(options, made);
+  if (next !== undefined) return buildHandler(next);
+  if (made instanceof Error) throw made;
+  return made;
 }
 
 function entryOf({ entryPoints, absWorkingDir = "" }: BuildOptions): string {

@@ -1,8 +1,7 @@
 /** `function-process <code folder> <index.handler> <ARN>`. Runs one invocation after the other. Ends when its parent ends. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { CALLER_GONE } from "../../src/general/caller-gone.ts";
+import { codeFile, EXTENSIONS } from "../functions/code-file.ts";
 import { nextTraceHeader } from "../functions/recursive-loop.ts";
 import { stampOutput } from "../functions/stamped-output.ts";
 
@@ -27,7 +26,6 @@ type Handler = (event: unknown, context: object) => unknown;
 
 /** How many causes of an error are told. An error can be its own cause. */
 const DEEPEST_CAUSE = 8;
-const EXTENSIONS = [".mjs", ".cjs", ".js"];
 
 process.on("disconnect", () => process.exit());
 stampOutput();
@@ -48,9 +46,7 @@ try {
 async function loadHandler(dir: string, name: string): Promise<Handler> {
   const dot = name.lastIndexOf(".");
   const [path, property] = [name.slice(0, dot), name.slice(dot + 1)];
-  const file = EXTENSIONS.map((extension) => join(dir, path + extension)).find((candidate) =>
-    existsSync(candidate),
-  );
+  const file = codeFile(dir, name);
   if (file === undefined) throw new Error(`there is no ${path}{${EXTENSIONS.join(",")}} in ${dir}`);
   const module: Record<string, unknown> = await import(pathToFileURL(file).href);
   const handler = module[property];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { App, Duration, Size, Stack } from "aws-cdk-lib";
-import { Match, Template } from "aws-cdk-lib/assertions";
+import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
 import { type IVpc, SecurityGroup, SubnetType, Vpc } from "aws-cdk-lib/aws-ec2";
 import { type CfnFunction, LayerVersion, Tracing } from "aws-cdk-lib/aws-lambda";
 import { RetentionDays } from "aws-cdk-lib/aws-logs";
@@ -50,7 +50,7 @@ describe("addHandler", () => {
       resourcesOf(template, "AWS::Lambda::EventSourceMapping").map(async ([, mapping]) => {
         const { Ref: id } = mapping.Properties.FunctionName as { Ref: string };
         const { S3Key: key } = (template.Resources[id] as Resource).Properties.Code as { S3Key: string };
-        const bundle = join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.mjs");
+        const bundle = join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.cjs");
         const { handler } = (await import(pathToFileURL(bundle).href)) as { handler: () => Promise<string> };
         return [id.replace(/Function.*/, ""), await handler()];
       }),
@@ -160,10 +160,26 @@ describe("addHandler", () => {
     ) as [Resource];
     const { S3Key: key } = Properties.Code as { S3Key: string };
     const code = readFileSync(
-      join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.mjs"),
+      join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.cjs"),
       "utf8",
     );
-    expect(code).toContain('from"sharp"');
+    expect(code).toContain('require("sharp")');
+  });
+
+  it("warns of packages of the AWS SDK that are not installed, and refuses other packages", () => {
+    const { stack, queue } = shop();
+    const imports = 'import "@aws-sdk/client-made-up";\nimport "@smithy/made-up/sub";\n';
+    queue.addHandler("mail", file("mail.ts", imports + greeting("mail")));
+    const warnings = Annotations.fromStack(stack).findWarning("*", Match.stringLikeRegexp("not-installed"));
+    expect(warnings.map(({ entry }) => entry.data)).toEqual([
+      expect.stringContaining(
+        'the handler of topic "mail" in ' +
+          `${join(folder, "mail.ts")} imports @aws-sdk/client-made-up and @smithy/made-up/sub: ` +
+          "no such package is installed, so the function expects it in Lambda's runtime",
+      ),
+    ]);
+    const other = file("other.ts", 'import "aws-sdk-made-up";\nexport const handler = 1;\n');
+    expect(() => queue.addHandler("refund", other)).toThrow('Could not resolve "aws-sdk-made-up"');
   });
 
   it("bundles one file for two topics, each with its own external modules", () => {
@@ -180,7 +196,7 @@ describe("addHandler", () => {
     const bundled = resourcesOf(template, "AWS::Lambda::Function").flatMap(([id, { Properties }]) => {
       if (!id.startsWith("JobsHandler")) return [];
       const { S3Key: key } = Properties.Code as { S3Key: string };
-      const code = join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.mjs");
+      const code = join(folder, "cdk.out", `asset.${key.replace(".zip", "")}`, "index.cjs");
       return [[id.replace(/Function.*/, ""), readFileSync(code, "utf8").includes("bundled sharp")]];
     });
     expect(bundled).toEqual([
@@ -227,7 +243,7 @@ describe("addHandler", () => {
         template.Resources[stack.getLogicalId(fn.node.defaultChild as CfnFunction)] as Resource
       ).Properties as { Code: { S3Key: string }; Environment: { Variables: Record<string, string> } };
       const code = join(folder, "cdk.out", `asset.${Code.S3Key.replace(".zip", "")}`);
-      const index = JSON.stringify(join(code, "index.mjs"));
+      const index = JSON.stringify(join(code, "index.cjs"));
       const program = `import(${index}).then(({ handler }) => handler()).catch((error) => console.log(error.stack))`;
       const { NODE_OPTIONS } = Environment.Variables;
       const env = NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS };
@@ -240,8 +256,8 @@ describe("addHandler", () => {
     const environment = { NODE_OPTIONS: "--stack-trace-limit=20 --enable-source-maps" };
     expect(run({ environment }).options).toBe("--stack-trace-limit=20 --enable-source-maps");
     const plain = run({ sourceMaps: false });
-    expect(plain).toMatchObject({ options: undefined, files: ["index.mjs"] });
-    expect(plain.stack).toMatch(/index\.mjs:\d+/);
+    expect(plain).toMatchObject({ options: undefined, files: ["index.cjs"] });
+    expect(plain.stack).toMatch(/index\.cjs:\d+/);
   });
 
   it("puts no text of the sources into the source map, and the same map whatever the folder of the app is", () => {
@@ -268,11 +284,12 @@ describe("addHandler", () => {
     expect(() => queue.addHandler("mail", mail, { memorySize: 64 })).toThrow("from 128 to 10240, got 64");
     const other = file("other.ts", "export const handle = 1;\n");
     expect(() => queue.addHandler("mail", other)).toThrow(
-      'must be an ES module that exports "handler" (export const handler = …), ' +
-        `but ${other} exports handle`,
+      `must export "handler" (export const handler = …), but ${other} exports handle`,
     );
-    const common = file("common.cjs", "exports.handler = () => {};");
-    expect(() => queue.addHandler("mail", common)).toThrow(`but ${common} exports default`);
+    const nothing = file("nothing.ts", "export {};");
+    expect(() => queue.addHandler("mail", nothing)).toThrow(`but ${nothing} exports nothing`);
+    const awaiting = file("awaiting.ts", "export const handle = await 1;");
+    expect(() => queue.addHandler("mail", awaiting)).toThrow(`but ${awaiting} exports handle`);
     expect(() => queue.addHandler("mail", file("broken.ts", "export const = 1;\n"))).toThrow(
       "broken.ts:1:13",
     );

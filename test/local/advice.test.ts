@@ -35,7 +35,7 @@ const source = {
 };
 const shop = (more: Partial<StackSpec> = {}) =>
   stackWith({ functions: [mail()], queues: [queueOf("mail"), queueOf("work")], ...more });
-const bundle = (code: string) => writeFileSync(join(codeDir, "index.mjs"), code);
+const bundle = (code: string) => writeFileSync(join(codeDir, "index.cjs"), code);
 
 test("a warning of the synthesis is logged once, and again when it comes back", async () => {
   for (const warnings of [["no alarms"], ["no alarms"], [], ["no alarms"]])

@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import type { Metafile } from "esbuild";
 import { esbuild } from "../../infra/bundling/bundle.ts";
 
@@ -12,10 +13,18 @@ export function readAtStart(files: Importing, first: string): Set<string> {
   return read;
 }
 
-/** Answers the size of the code that the start of a function reads, in bytes. `folder`: the folder with its `index.mjs`. */
+/** Answers the file of a bundle's folder that Lambda loads: `index.mjs`, or `index.cjs` of a consumer. */
+export function mainFile(folder: string): string {
+  const main = readdirSync(folder).find((name) => /^index\.[cm]js$/.test(name));
+  if (main === undefined) throw new Error(`there is no bundle in ${folder}`);
+  return main;
+}
+
+/** Answers the size of the code that the start of a function reads, in bytes. `folder`: the folder of its bundle. */
 export function bytesAtStart(folder: string): number {
+  const main = mainFile(folder);
   const { inputs } = esbuild().buildSync({
-    entryPoints: ["index.mjs"],
+    entryPoints: [main],
     absWorkingDir: folder,
     bundle: true,
     write: false,
@@ -27,5 +36,5 @@ export function bytesAtStart(folder: string): number {
     // The files of a bundle are no package, so no manifest says which of their imports are needless.
     ignoreAnnotations: true,
   }).metafile;
-  return [...readAtStart(inputs, "index.mjs")].reduce((sum, file) => sum + (inputs[file]?.bytes ?? 0), 0);
+  return [...readAtStart(inputs, main)].reduce((sum, file) => sum + (inputs[file]?.bytes ?? 0), 0);
 }

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -34,7 +35,7 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 function build(): { folder: string; output: string } {
   const folder = buildFunction(entry, { root });
-  return { folder, output: join(folder, "index.mjs") };
+  return { folder, output: join(folder, existsSync(join(folder, "index.cjs")) ? "index.cjs" : "index.mjs") };
 }
 
 /** Sets the time of a file to long ago, so that a test sees whether the file is written again. */
@@ -46,7 +47,7 @@ describe("buildFunction", () => {
   it("bundles to a folder that contains only the module", async () => {
     const { folder, output } = build();
     expect(folder).toBe(join(root, "dist", "functions", "greet"));
-    expect(readdirSync(folder)).toEqual(["index.mjs"]);
+    expect(readdirSync(folder)).toEqual(["index.cjs"]);
     const module = (await import(pathToFileURL(output).href)) as { handler: () => Promise<string> };
     expect(await module.handler()).toBe("hello one");
   });

@@ -2,140 +2,23 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { App, Stack, type Stage } from "aws-cdk-lib";
+import { App, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { Runtime } from "aws-cdk-lib/aws-lambda";
 import { NodejsFunction } from "aws-cdk-lib/aws-lambda-nodejs";
+import type { CloudAssembly } from "aws-cdk-lib/cx-api";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DelayQueue } from "../../../infra/delay-queue.ts";
-
-/** A form of a module. `main`: a module of the app. `packages`: the files of packages, by their paths in `node_modules`. */
-type Form = { readonly main: string; readonly packages?: Readonly<Record<string, string>> };
-
-const common = (code: string): Form => ({
-  main: 'import value from "common";\nexport { value };\n',
-  packages: { "common/index.js": code },
-});
-
-/** A package with an entry for bundlers and one for Node, of different shapes, as `node-fetch` has. */
-const TWO_ENTRIES = {
-  "two/package.json": '{"name": "two", "main": "main.js", "module": "module.mjs"}',
-  "two/main.js": 'module.exports = () => "two"; module.exports.named = 1;',
-  "two/module.mjs": 'export default () => "two"; export const named = 1;',
-};
-const CONDITIONS = {
-  "split/package.json":
-    '{"name": "split", "exports": {".": {"import": "./x.mjs", "require": "./x.cjs"}, "./sub": {"node": "./node.cjs", "default": "./x.mjs"}}}',
-  "split/x.mjs": 'export default "import";',
-  "split/x.cjs": 'module.exports = "require";',
-  "split/node.cjs": 'module.exports = "node";',
-};
-const FORMS: Readonly<Record<string, Form>> = {
-  __dirname: common('module.exports = require("path").relative(process.env.TASK_ROOT, __dirname);'),
-  __filename: common(
-    'module.exports = require("fs").existsSync(__filename) && require("path").dirname(__filename) === __dirname;',
-  ),
-  "__dirname of a package that declares it too": common(
-    'const { dirname } = require("path");\n{ const __dirname = dirname("/a/b"); module.exports = __dirname; }',
-  ),
-  "a file beside the bundle": common(
-    'try { require(require("path").join(__dirname, "native.node")); } catch (error) { module.exports = error.code; }',
-  ),
-  "module and exports": common("exports.same = module.exports === exports; exports.type = typeof module.id;"),
-  "module.exports.default": common("module.exports = { default: 1, other: 2 };"),
-  __esModule: common('Object.defineProperty(exports, "__esModule", { value: true }); exports.default = 7;'),
-  this: common("this.value = typeof this; this.self = this === module.exports;"),
-  "require.main": common(
-    "module.exports = [require.main === module, typeof require.cache, typeof require.extensions];",
-  ),
-  "require.resolve": common('module.exports = require.resolve("fs");'),
-  "a dynamic require": common('module.exports = typeof require(["o", "s"].join("")).cpus;'),
-  "a require in a condition": common(
-    'let found; try { found = require("is-not-installed"); } catch { found = "missing"; } module.exports = found;',
-  ),
-  "typeof require": common(
-    "module.exports = [typeof require, typeof module, typeof exports, typeof __filename, typeof define];",
-  ),
-  UMD: common(
-    '(function (root, factory) { if (typeof define === "function" && define.amd) define(["exports"], factory); else if (typeof module === "object" && module.exports) module.exports = factory(); else root.umd = factory(); })(this, () => "umd");',
-  ),
-  "the global object": common(
-    'module.exports = [typeof global.setTimeout, Function("return this")() === globalThis];',
-  ),
-  "Node's modules": common(
-    'module.exports = [require("node:events") === require("events"), new (require("stream").Readable)().readable, typeof require("fs/promises").readFile];',
-  ),
-  "a class of Node's modules": common(
-    'class Emitter extends require("events") {} module.exports = new Emitter().on("x", () => {}).emit("x");',
-  ),
-  "names of classes and functions": {
-    main: "class Order {}\nclass Declined extends Error { constructor() { super(); this.name = this.constructor.name; } }\nfunction refund() {}\nexport const value = [Order.name, new Declined().name, refund.name, (() => {}).name];\n",
-  },
-  JSON: {
-    main: 'import data, { version } from "data/x.json";\nimport { createRequire } from "node:module";\nexport const value = [data, version, typeof createRequire];\n',
-    packages: { "data/x.json": '{"version": 3}' },
-  },
-  "require of JSON": {
-    ...common('module.exports = require("./data.json");'),
-    packages: {
-      "common/index.js": 'module.exports = require("./data.json");',
-      "common/data.json": '{"a": [1]}',
-    },
-  },
-  "import of a package with two entries": {
-    main: 'import two, { named } from "two";\nexport const value = [two(), named];\n',
-    packages: TWO_ENTRIES,
-  },
-  "conditions of exports": {
-    main: 'import imported from "split";\nimport required from "needs-split";\nimport sub from "split/sub";\nexport const value = [imported, required, sub];\n',
-    packages: { ...CONDITIONS, "needs-split/index.js": 'module.exports = require("split");' },
-  },
-  "side effects": {
-    main: 'import "effect";\nimport "no-effect";\nexport const value = [globalThis.effect, globalThis.noEffect];\n',
-    packages: {
-      "effect/package.json": '{"sideEffects": ["./index.js"]}',
-      "effect/index.js": "globalThis.effect = 1;",
-      "no-effect/package.json": '{"sideEffects": false}',
-      "no-effect/index.js": "globalThis.noEffect = 1;",
-    },
-  },
-  "a circle": {
-    main: 'import value from "circle";\nexport { value };\n',
-    packages: {
-      "circle/index.js": 'exports.a = 1; exports.b = require("./b").b;',
-      "circle/b.js": 'exports.b = require("./index").a + 1;',
-    },
-  },
-  "an external package": {
-    main: 'import outside from "outside";\nexport const value = outside();\n',
-    packages: { "outside/index.js": 'module.exports = () => "outside";' },
-  },
-  "decorated enums of TypeScript": {
-    main: "enum State { Open, Closed }\nnamespace Names { export const a = State[1]; }\nexport const value = Names.a;\n",
-  },
-};
-/** In a bundle of its own, because it changes how the other packages are found. */
-const REQUIRED_TWICE: Readonly<Record<string, Form>> = {
-  "require of a package with two entries": {
-    main: 'import value from "needs";\nexport { value };\n',
-    packages: {
-      ...TWO_ENTRIES,
-      "needs/index.js": 'const two = require("two"); module.exports = [two(), two.named];',
-    },
-  },
-};
-/** `NodejsFunction` cannot run these forms. */
-const OURS_ALONE: Readonly<Record<string, Form>> = {
-  "import.meta": {
-    main: 'import { fileURLToPath } from "node:url";\nexport const value = fileURLToPath(import.meta.url) === import.meta.filename;\n',
-  },
-  createRequire: {
-    main: 'import { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);\nexport const value = require("os").EOL;\n',
-  },
-  "own __dirname": {
-    main: 'import { dirname } from "node:path";\nimport { fileURLToPath } from "node:url";\nconst __filename = fileURLToPath(import.meta.url);\nconst __dirname = dirname(__filename);\nexport const value = __dirname === import.meta.dirname;\n',
-  },
-};
+import {
+  COMMON_JS_ENTRIES,
+  FORMS,
+  type Form,
+  META_OF_PACKAGE,
+  OURS_ALONE,
+  REQUIRED_TWICE,
+  SLOPPY,
+  SLOPPY_SYNTAX,
+} from "./forms.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -153,13 +36,14 @@ function write(path: string, text: string): void {
 
 /** A handler that loads each form when it is called, and answers the value of each, or its error. Two packages may have the same name. */
 function writeHandler(name: string, forms: Readonly<Record<string, Form>>): string {
-  const loads = Object.entries(forms).map(([form, { main, packages = {} }], i) => {
+  const loads = Object.entries(forms).map(([form, { main, files = {}, packages = {} }], i) => {
     write(`${name}/${i}/main.ts`, main);
+    for (const [file, text] of Object.entries(files)) write(`${name}/${i}/${file}`, text);
     for (const [file, text] of Object.entries(packages)) write(`${name}/${i}/node_modules/${file}`, text);
     return `  ${JSON.stringify(form)}: () => import("./${i}/main.ts"),`;
   });
   const collect = `const values = {};
-  for (const [form, load] of Object.entries(loads)) values[form] = await load().then(({ value }) => ({ value }), (error) => ({ error: String(error) }));
+  for (const [form, load] of Object.entries(loads)) values[form] = await load().then(async ({ value }) => ({ value: await value }), (error) => ({ error: String(error) }));
   return values;`;
   write(
     `${name}/handler.ts`,
@@ -168,24 +52,36 @@ function writeHandler(name: string, forms: Readonly<Record<string, Form>>): stri
   return join(folder, name, "handler.ts");
 }
 
-type Values = Readonly<Record<string, { readonly value?: unknown; readonly error?: string }>>;
+type Value = { readonly value?: unknown; readonly error?: string };
+type Values = Readonly<Record<string, Value>>;
+
+/** What Lambda has outside of a bundle: a layer's packages and the SDK of the runtime. */
+const OUTSIDE = {
+  "outside/index.js": 'module.exports = () => "outside";',
+  "outside-compiled/index.js":
+    'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = () => "outside"; exports.named = 1;',
+  "@aws-sdk/client-of-runtime/index.js": "exports.Client = class Client { name = 'runtime'; };",
+  "@aws-sdk/client-of-runtime/sub.js": 'module.exports = "sub";',
+  "@smithy/of-runtime/index.js": "exports.core = 1;",
+};
+const EXTERNAL = ["outside", "outside-compiled"];
 
 /** Calls the handler of a function in a new process of plain Node, from the folder of its asset. */
-function call(app: Stage, stack: Stack, description: string): Values {
-  const assembly = app.synth();
+function call(assembly: CloudAssembly, stack: Stack, description: string): unknown {
   const template = Template.fromStack(stack).findResources("AWS::Lambda::Function", {
     Properties: { Description: description },
   });
   const [{ Properties }] = Object.values(template) as [{ Properties: { Code: { S3Key: string } } }];
   const root = join(assembly.directory, `asset.${Properties.Code.S3Key.replace(".zip", "")}`);
-  // A layer has the external package.
-  const layer = "outside/index.js";
-  mkdirSync(join(root, "node_modules", "outside"), { recursive: true });
-  writeFileSync(join(root, "node_modules", layer), 'module.exports = () => "outside";');
+  for (const [file, text] of Object.entries(OUTSIDE)) {
+    mkdirSync(dirname(join(root, "node_modules", file)), { recursive: true });
+    writeFileSync(join(root, "node_modules", file), text);
+  }
   const program = `
     const { existsSync } = require("node:fs");
-    const file = ["index.js", "index.mjs"].map((name) => process.env.TASK_ROOT + "/" + name).find((path) => existsSync(path));
-    import(file).then(({ handler }) => handler()).then((values) => console.log(JSON.stringify(values)));`;
+    const file = ["js", "mjs", "cjs"].map((type) => process.env.TASK_ROOT + "/index." + type).find((path) => existsSync(path));
+    const load = file.endsWith(".mjs") ? import(file) : Promise.resolve(require(file));
+    load.then(({ handler }) => handler()).then((value) => console.log(JSON.stringify(value)));`;
   const output = execFileSync(process.execPath, ["--eval", program], {
     env: { TASK_ROOT: root },
     encoding: "utf8",
@@ -193,30 +89,44 @@ function call(app: Stage, stack: Stack, description: string): Values {
   return JSON.parse(output);
 }
 
-/** The values of all forms, as our bundle has them and as that of `NodejsFunction`. */
-function values(name: string, forms: Readonly<Record<string, Form>>, { both }: { both: boolean }) {
-  const entry = writeHandler(name, forms);
+/** Bundles the files of handlers, each for a topic of its own, and calls each as our bundle has it and as that of `NodejsFunction`. */
+function callAll(name: string, entries: Readonly<Record<string, string>>, { both }: { both: boolean }) {
   const app = new App({
     outdir: join(folder, `${name}.out`),
     context: { "aws:cdk:disable-asset-staging": false },
   });
   const stack = new Stack(app, "Shop");
-  const bundling = { externalModules: ["outside"] };
-  new DelayQueue(stack, "Jobs", { topics: { mail: {} } }).addHandler("mail", entry, {
-    bundling,
-    description: "ours",
-  });
-  if (both) {
-    const lock = join(folder, "package-lock.json");
-    writeFileSync(lock, "{}");
-    const more = { entry, depsLockFilePath: lock, projectRoot: folder, runtime: Runtime.NODEJS_24_X };
-    new NodejsFunction(stack, "Theirs", { ...more, bundling, description: "theirs" });
+  const topics = Object.fromEntries(Object.keys(entries).map((topic) => [topic, {}]));
+  const queue = new DelayQueue(stack, "Jobs", { topics });
+  const lock = join(folder, "package-lock.json");
+  writeFileSync(lock, "{}");
+  for (const [topic, entry] of Object.entries(entries)) {
+    const bundling = { externalModules: EXTERNAL };
+    queue.addHandler(topic, entry, { bundling, description: `ours ${topic}` });
+    if (!both) continue;
+    new NodejsFunction(stack, topic, {
+      ...{ entry, depsLockFilePath: lock, projectRoot: folder, runtime: Runtime.NODEJS_24_X },
+      description: `theirs ${topic}`,
+      // The two last are its default, which the others would replace.
+      bundling: { externalModules: [...EXTERNAL, "@aws-sdk/*", "@smithy/*"] },
+    });
   }
-  return { ours: call(app, stack, "ours"), theirs: both ? call(app, stack, "theirs") : {} };
+  const assembly = app.synth();
+  return Object.keys(entries).map((topic) => ({
+    topic,
+    ours: call(assembly, stack, `ours ${topic}`),
+    theirs: both ? call(assembly, stack, `theirs ${topic}`) : undefined,
+  }));
+}
+
+/** The values of all forms, as our bundle has them and as that of `NodejsFunction`. */
+function values(name: string, forms: Readonly<Record<string, Form>>, { both }: { both: boolean }) {
+  const [called] = callAll(name, { mail: writeHandler(name, forms) }, { both });
+  return called as { ours: Values; theirs: Values };
 }
 
 test.each([
-  ["many", FORMS],
+  ["many", { ...FORMS, ...SLOPPY, ...SLOPPY_SYNTAX }],
   ["two-entries", REQUIRED_TWICE],
 ])("a bundle runs what NodejsFunction would run, with the same result: %s", (name, forms) => {
   const { ours, theirs } = values(name, forms, { both: true });
@@ -225,11 +135,47 @@ test.each([
   expect(ours).toEqual(theirs);
 });
 
+test("in a project with strict mode a bundle runs the same forms as NodejsFunction, and refuses the same ones", () => {
+  write("strict/tsconfig.json", '{"compilerOptions": {"strict": true}}');
+  const { ours, theirs } = values("strict", { ...FORMS, ...SLOPPY }, { both: true });
+  expect(theirs["a name that is not declared"]).toEqual({ error: "ReferenceError: declared is not defined" });
+  expect(ours).toEqual(theirs);
+});
+
+test("the file of a handler may be CommonJS", () => {
+  for (const [file, text] of Object.entries(COMMON_JS_ENTRIES)) write(`entries/${file}`, text);
+  const entries = Object.keys(COMMON_JS_ENTRIES).map((file) => [
+    file.replace(".", "-"),
+    join(folder, "entries", file),
+  ]);
+  for (const { topic, ours, theirs } of callAll("entries", Object.fromEntries(entries), { both: true }))
+    expect({ topic, value: ours }).toEqual({ topic, value: theirs });
+});
+
 test("a bundle also runs forms of ES modules that NodejsFunction cannot run", () => {
   const { ours } = values("alone", OURS_ALONE, { both: false });
   expect(ours).toEqual({
     "import.meta": { value: true },
     createRequire: { value: "\n" },
     "own __dirname": { value: true },
+    "import.meta.resolve": { value: [true, true, false] },
+  });
+});
+
+test("a bundle runs a package that uses import.meta", () => {
+  const { ours } = values("meta", META_OF_PACKAGE, { both: false });
+  expect(ours).toEqual({ "import.meta of a package": { value: true } });
+});
+
+test("a bundle of modules that await runs as an ES module", () => {
+  const awaits = {
+    main: 'import common from "common";\nexport const value = [await common(), import.meta.url.endsWith("/index.mjs")];\n',
+    packages: { "common/index.js": "module.exports = async () => __dirname === process.env.TASK_ROOT;" },
+  };
+  const { ours } = values("awaits", { ...OURS_ALONE, awaits }, { both: false });
+  expect(ours).toMatchObject({
+    awaits: { value: [true, true] },
+    "import.meta": { value: true },
+    createRequire: { value: "\n" },
   });
 });

@@ -46,7 +46,7 @@ test("the runner finds the files and the options with which the app has bundled 
   const assembly = synth(handler);
   const note = readBundleNote(ofHandler(assembly));
   expect(note?.inputs).toEqual([handler, name]);
-  expect(note?.build).toMatchObject({ entryPoints: [handler], format: "esm", absWorkingDir: process.cwd() });
+  expect(note?.build).toMatchObject({ entryPoints: [handler], format: "cjs", absWorkingDir: process.cwd() });
   expect(bundledFiles(assembly)).toEqual([handler, name]);
 });
 

@@ -2,6 +2,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -31,11 +32,26 @@ test("a handler is bundled with its inputs, and the same code keeps its folder",
   if ("failure" in first) throw new Error(first.failure);
   expect(first.spec).toMatchObject({ codeDir: join(root, "built") });
   expect(first.spec.bundle?.inputs).toEqual([join(root, "name.ts"), join(root, "mail.ts")]);
-  expect(readFileSync(join(root, "built", "index.mjs"), "utf8")).toContain("ada");
+  expect(readFileSync(join(root, "built", "index.cjs"), "utf8")).toContain("ada");
   write("mail.ts", 'import { name } from "./name.ts";\n// more\nexport const handler = () => name;');
   const again = await rebuild(first.spec, "again");
   expect(again).toEqual(first);
   expect(existsSync(join(root, "again"))).toBe(false);
+});
+
+test.each([
+  ["CommonJS", "exports.handler = () => 1;", ["index.cjs"]],
+  ["an ES module because it awaits", "export const handler = await (() => 1);", ["index.mjs"]],
+  [
+    "CommonJS with a package of Lambda's runtime",
+    'import "@aws-sdk/client-made-up";\nexport const handler = 1;',
+    ["index.cjs"],
+  ],
+])("a handler may be %s", async (_, text, files) => {
+  write("mail.ts", text);
+  const rebuilt = await rebuild();
+  expect(rebuilt).not.toHaveProperty("failure");
+  expect(readdirSync(join(root, "built"))).toEqual(files);
 });
 
 test.each([

@@ -9,9 +9,9 @@ import {
   entryOf,
   type FunctionName,
 } from "../../../infra/bundling/build.ts";
-import { BUNDLE_FILE } from "../../../infra/bundling/bundle.ts";
 import type { Figure } from "../figure.ts";
 import { plainBundle } from "../plain-bundle.ts";
+import { mainFile } from "../read-at-start.ts";
 import type { Rig } from "../rig.ts";
 import { alternate, medianRatio } from "../rounds.ts";
 import { median } from "../statistics.ts";
@@ -46,7 +46,8 @@ export const loads: Figure = {
 };
 
 async function measureOne(rig: Rig, name: FunctionName, folder: string): Promise<Row> {
-  const own = join(buildFunction(entryOf(name)), BUNDLE_FILE);
+  const built = buildFunction(entryOf(name));
+  const own = join(built, mainFile(built));
   const plain = join(folder, `${name}.mjs`);
   writeFileSync(plain, plainBundle(entryOf(name)));
   const env = environmentOf(rig, own);
@@ -78,7 +79,9 @@ async function measureOne(rig: Rig, name: FunctionName, folder: string): Promise
 
 function environmentOf({ stack }: Rig, file: string): Record<string, string> {
   const code = readFileSync(file);
-  const found = stack.functions.find(({ codeDir }) => code.equals(readFileSync(join(codeDir, BUNDLE_FILE))));
+  const found = stack.functions.find(({ codeDir }) =>
+    code.equals(readFileSync(join(codeDir, mainFile(codeDir)))),
+  );
   if (found === undefined) throw new Error(`the stack has no function with the code of ${file}`);
   const { region, credentials } = stack.platform;
   return {

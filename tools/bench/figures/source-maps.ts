@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { entryOf } from "../../../infra/bundling/build.ts";
-import { BUNDLE_FILE, bundle } from "../../../infra/bundling/bundle.ts";
+import { bundle } from "../../../infra/bundling/bundle.ts";
 import type { Figure } from "../figure.ts";
 import { median } from "../statistics.ts";
 import { inMs, type Row } from "../table.ts";
@@ -40,9 +40,9 @@ export const sourceMaps: Figure = {
 };
 
 function prepare(folder: string, sourceMap: boolean): () => number {
-  const { code, map } = bundle(entryOf("reminders"), ROOT, { sourceMap });
+  const { file: name, code, map } = bundle(entryOf("reminders"), ROOT, { sourceMap });
   mkdirSync(folder);
-  const file = join(folder, BUNDLE_FILE);
+  const file = join(folder, name);
   writeFileSync(file, code);
   if (map !== undefined) writeFileSync(`${file}.map`, map);
   return () => {
