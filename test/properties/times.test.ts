@@ -350,7 +350,7 @@ describe("an instant", () => {
     [
       "a zone that is not known",
       "2030-01-02T09:00+01:00[Europe/Pariss]",
-      /^must have an IANA name or an offset as its zone, got "Europe\/Pariss"; did you mean Europe\/Paris\?$/,
+      /^must have an IANA name or an offset as its zone, got "Europe\/Pariss"$/,
     ],
     [
       "an abbreviation",
