@@ -58,7 +58,7 @@ function parseAt(text: string, clock: WallClock): number | undefined {
   // Date.parse takes the 30th of February for the 2nd of March.
   if (Number.isNaN(wall) || wall > LAST || !new Date(wall).toISOString().startsWith(text)) {
     throw new RangeError(
-      `expression must have a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss), got "${text}"`,
+      `expression must have a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss) without an offset: the schedule's timezone counts, got "${text}"`,
     );
   }
   return clock.instantOf(wall);

@@ -21,10 +21,15 @@ function instantWithin(least: number, most: number, rule: string) {
       if (ms !== undefined && ms >= least && ms <= most) return ms;
       context.issues.push({
         code: "custom",
-        message: ms === undefined ? instantRule(text) : rule,
+        message: ms === undefined ? `${instantRule(text)}${hintOf(text)}` : rule,
         input: text,
       });
       return z.NEVER;
     }),
   );
+}
+
+/** In a query string, `+` means a space. */
+function hintOf(text: string): string {
+  return / \d\d(?::?\d\d)?$/.test(text) && text.includes(":") ? "; in a URL, write + as %2B" : "";
 }

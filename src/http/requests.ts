@@ -34,7 +34,8 @@ const ONE_TIME = "Exactly one of `delay` and `dueAt` must be given.";
 type Time = { delay?: number; dueAt?: number };
 
 const exactlyOneTime = z.refine<Time>(({ delay, dueAt }) => (delay === undefined) !== (dueAt === undefined), {
-  error: "exactly one of delay and dueAt must be given",
+  error: ({ input }) =>
+    `exactly one of delay and dueAt must be given, got ${(input as Time).delay === undefined ? "none" : "both"}`,
 });
 
 /** The fields of `POST /jobs` and of `PUT` by key. */
@@ -68,10 +69,12 @@ export const newJob = request(
     })
     .check(
       z.refine(({ key, onDuplicate }) => onDuplicate === undefined || key !== undefined, {
-        error: "onDuplicate must be absent without a key",
+        path: ["onDuplicate"],
+        error: "must be absent without a key",
       }),
       z.refine(({ onDuplicate, maxDelay }) => (onDuplicate === "postpone") === (maxDelay !== undefined), {
-        error: "maxDelay must be given with onDuplicate postpone, and absent otherwise",
+        path: ["maxDelay"],
+        error: "must be given with onDuplicate postpone, and absent otherwise",
       }),
       exactlyOneTime,
       z.meta({ description: ONE_TIME }),
@@ -94,7 +97,8 @@ export const newSchedule = request(
     })
     .check(
       z.refine(({ start, end }) => start === undefined || end === undefined || start <= end, {
-        error: "end must not be before start",
+        path: ["end"],
+        error: "must not be before start",
       }),
     ),
 );

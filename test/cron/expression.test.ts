@@ -312,7 +312,10 @@ describe("what is no expression", () => {
     ["at(2200-01-01T00:00:00)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
     ["at(2026-02-28T24:00:00)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
     ["at(2026-02-28T09:00)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
-    ["at(2026-02-28T09:00:00Z)", "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss)"],
+    [
+      "at(2026-02-28T09:00:00Z)",
+      "a date and time, up to 2199, in at(yyyy-mm-ddThh:mm:ss) without an offset: the schedule's timezone counts",
+    ],
   ])("%j: must have %s", (expression, rule) => {
     expect(() => parseExpression(expression)).toThrow(RangeError);
     expect(() => parseExpression(expression)).toThrow(/^expression must .*, got /);

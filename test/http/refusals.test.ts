@@ -220,6 +220,77 @@ test("a rule that a value breaks in several ways is reported once", async () => 
   expect(String(json.detail).match(/must be/g)).toHaveLength(1);
 });
 
+const order = { topic: "orders", body: 1 };
+const hourly = { topic: "orders", body: 1, expression: "rate(1 hour)" };
+const [march, april] = ["2026-03-02T00:00:00Z", "2026-04-01T00:00:00Z"];
+const ONE_TIME = "exactly one of delay and dueAt must be given, got";
+const ZONED = "2026-03-02T09:00:00+02:00[Europe/Paris]";
+
+test.each<[string, string, object, string, string?]>([
+  ["POST", "/jobs", order, `${ONE_TIME} none`],
+  ["POST", "/jobs", { ...order, delay: 1, dueAt: march }, `${ONE_TIME} both`],
+  ["PUT", "/topics/orders/jobs/k", { body: 1 }, `${ONE_TIME} none`],
+  ["POST", "/jobs/bulk", { topic: "orders", action: "move" }, `${ONE_TIME} none`],
+  [
+    "POST",
+    "/jobs",
+    { ...order, delay: 1, onDuplicate: "keep" },
+    'onDuplicate must be absent without a key, got "keep"',
+    "onDuplicate",
+  ],
+  [
+    "POST",
+    "/jobs",
+    { ...order, delay: 1, key: "k", onDuplicate: "postpone" },
+    "maxDelay must be given with onDuplicate postpone, and absent otherwise, got nothing",
+    "maxDelay",
+  ],
+  [
+    "POST",
+    "/jobs",
+    { ...order, delay: 1, maxDelay: 5 },
+    "maxDelay must be given with onDuplicate postpone, and absent otherwise, got 5",
+    "maxDelay",
+  ],
+  [
+    "PUT",
+    "/schedules/s",
+    { ...hourly, start: april, end: march },
+    `end must not be before start, got "${march}"`,
+    "end",
+  ],
+  [
+    "POST",
+    "/jobs",
+    { ...order, dueAt: ZONED },
+    `dueAt must have the offset of its zone: Europe/Paris has +01:00 then, not +02:00, got "${ZONED}"`,
+    "dueAt",
+  ],
+])("%s %s with %j says the rule and the value", async (method, path, body, detail, at = "") => {
+  const { call } = createApi();
+  const { status, json } = await call(method, path, { body });
+  expect({ status, detail: json.detail }).toEqual({ status: 400, detail });
+  expect(json.errors).toMatchObject([{ path: at }]);
+});
+
+test("a receipt that nobody answered is shown", async () => {
+  const { call } = createApi();
+  for (const action of ["finish", "retry", "bury"])
+    expect(
+      (await call("POST", `/topics/work/${action}`, { body: { receipt: "x".repeat(99) } })).json,
+    ).toMatchObject({
+      detail: `receipt must be a receipt that receive answered, got "${"x".repeat(60)}"`,
+    });
+});
+
+test("a + that a URL turned into a space is named", async () => {
+  const { call } = createApi();
+  for (const path of ["/jobs", "/forecast"])
+    expect((await call("GET", `${path}?from=2026-03-02T09:00:00+01:00`)).json.detail).toMatch(
+      /\[Europe\/Paris\]; in a URL, write \+ as %2B, got "2026-03-02T09:00:00 01:00"$/,
+    );
+});
+
 test("a path without this method names its methods", async () => {
   const { call } = createApi();
   expect((await call("PUT", "/jobs")).headers.get("allow")).toBe("POST, GET");

@@ -34,13 +34,16 @@ const UNSAYABLE = [
   /^must be a time that exists, in the years 0 to 9999 of UTC$/,
   /^must be a duration of whole minutes, 1 to 1440$/,
   /^must be a duration of at most 1 day$/,
-  /^end must not be before start$/,
+  /^must have the offset of its zone: /,
+  /^must have an IANA name or an offset as its zone, got /,
+  /^must be in the calendar iso8601, got /,
+  /^must not be before start$/,
   // As keywords beside `properties`, rules about several fields would break clients that generators make.
-  /^exactly one of delay and dueAt must be given$/,
+  /^exactly one of delay and dueAt must be given, got (?:none|both)$/,
   /^delay and dueAt must not both be given$/,
   /^ids and max must not both be given$/,
-  /^onDuplicate must be absent without a key$/,
-  /^maxDelay must be given with onDuplicate postpone, and absent otherwise$/,
+  /^must be absent without a key$/,
+  /^must be given with onDuplicate postpone, and absent otherwise$/,
 ];
 
 /** The messages with which validation refuses a body: first the whole body, then each entry of a batch, as the handlers do. */

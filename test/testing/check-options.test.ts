@@ -15,7 +15,7 @@ describe("a test queue", () => {
   test("refuses what is no duration or time", async () => {
     const topics = { orders: { handler: () => {} } };
     await expect(createTestQueue({ topics }).advance("soon")).rejects.toThrow('such as "7d", got "soon"');
-    expect(() => createTestQueue({ topics, now: "today" })).toThrow('+01:00, got "today"');
+    expect(() => createTestQueue({ topics, now: "today" })).toThrow('+01:00[Europe/Paris], got "today"');
     expect(() => createTestQueue({ topics: { work: { consumer: "pull", ttr: "x" } } })).toThrow(
       "work.ttr must be",
     );

@@ -4,6 +4,7 @@ import { type Home, isRunning } from "../../core/home.ts";
 import { hideSecondsOf } from "../../core/packs.ts";
 import { decodeReceipt, type Receipt } from "../../core/receipt.ts";
 import { changeOf } from "../../core/states.ts";
+import { truncate } from "../../general/text.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { notFound, readJob } from "../store/read-job.ts";
@@ -12,6 +13,8 @@ import { type ClaimedRun, claimLost, type Ending, settleDone, settleOtherwise } 
 import { extendUntracked, settleUntrackedPull } from "./settle-untracked.ts";
 
 const EXTEND_TRIES = 10;
+/** How many bytes of a refused receipt an error shows. */
+const RECEIPT_SHOWN = 60;
 
 /**
  * Ends a pulled job's run. Can be repeated with the same receipt (`text`). `undefined`: an untracked job, which has no home.
@@ -72,7 +75,10 @@ function readReceipt(
 ): { receipt: Receipt; claim: ClaimedRun | undefined } {
   requirePullTopic(ctx, topic);
   const receipt = decodeReceipt(text);
-  if (!receipt) throw new MinutehandError("bad-request", "receipt must be a receipt that `receive` answered");
+  if (!receipt) {
+    const shown = JSON.stringify(truncate(text, RECEIPT_SHOWN));
+    throw new MinutehandError("bad-request", `receipt must be a receipt that receive answered, got ${shown}`);
+  }
   const { id, attempt, token } = receipt;
   if (token !== undefined) return { receipt, claim: { id, topic, token, attempt } };
   // SQS ignores a handle of another queue without an error.
