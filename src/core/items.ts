@@ -393,8 +393,11 @@ export function troubledTopicKey(trouble: Trouble, topic: string): Key {
   return { pk: trouble, sk: topic };
 }
 
+/** So few partitions that reports of many topics read little, and so many that a topic may have some thousand notes a second. */
+const TROUBLED_PARTITIONS = 4;
+
 export function troubledIn(trouble: Trouble, topic: string, shard: number): string {
-  return `${trouble}#${topic}#${shard}`;
+  return `${trouble}#${topic}#${shard % TROUBLED_PARTITIONS}`;
 }
 
 /** `time`: when an audit looks at the late job again, or when the retry is due: ms since the epoch. The note is read until that time has passed. */

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { ACTOR_KINDS } from "../core/actor.ts";
-import { AUDIT_AFTER, ENTRIES_A_PAGE, LATE_AFTER, LOOKAHEAD, TROUBLED_COUNTED } from "../core/constants.ts";
+import { AUDIT_AFTER, ENTRIES_A_COUNT, LATE_AFTER, LOOKAHEAD, TROUBLED_COUNTED } from "../core/constants.ts";
 import { answeredOptions, answeredScheduleOptions } from "./job-options.ts";
 import { answer } from "./named.ts";
 import { STATUS } from "./problem.ts";
@@ -317,7 +317,7 @@ const topicPolicy = answer(
 const atLeast = z.exactOptional(
   z.boolean().check(
     z.meta({
-      description: `True if the read ended at its bound of about ${TROUBLED_COUNTED.toLocaleString("en")} jobs of a topic and ${ENTRIES_A_PAGE.toLocaleString("en")} of all topics: there may be more, also older ones. Otherwise absent.`,
+      description: `True if there may be more, also older ones: about ${TROUBLED_COUNTED.toLocaleString("en")} jobs of the topic were counted, the read of all topics ended at its bound of about ${ENTRIES_A_COUNT.toLocaleString("en")} jobs or a second, or \`sampledSince\` is there. Otherwise absent.`,
     }),
   ),
 );
@@ -356,7 +356,12 @@ const retryingJobs = answer(
       failedAt: z.exactOptional(time.check(z.meta({ description: "When that attempt failed." }))),
       next: z.exactOptional(time.check(z.meta({ description: "When the first of them runs again." }))),
     })
-    .check(z.meta({ description: "The jobs whose last attempt failed, and that wait for their next one." })),
+    .check(
+      z.meta({
+        description:
+          "The jobs whose last attempt failed, and whose next one is not due yet. If there may be more, the error is that of the newest failure among these.",
+      }),
+    ),
 );
 
 export const topicReport = answer(

@@ -18,7 +18,14 @@ import {
   timeOf,
   troubledIn,
 } from "../../core/items.ts";
-import { beforeTime, END, justAfter, type Position, storedAuditPosition } from "../../core/position.ts";
+import {
+  beforeTime,
+  END,
+  earlierOf,
+  justAfter,
+  type Position,
+  storedAuditPosition,
+} from "../../core/position.ts";
 import { isUnreadable, jobIdIn, layoutTrouble } from "../../core/readable.ts";
 import { chunksOf, inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
@@ -85,7 +92,8 @@ type Part = { readonly pk: string; readonly from: Position };
 type Piece<T> = { readonly items: readonly T[]; readonly more: boolean; readonly bytes?: number };
 
 /**
- * Reads partitions, the same share of each: all their items, or about `most`, or until the bodies have about as many bytes as a count reads.
+ * Reads partitions, the same share of each: all their items, or about `most`, or until the bodies have about as many bytes as a count reads, or
+ * for as long.
  * `cut`: the partitions that have more, or that cannot be read.
  */
 async function readShares<P extends Part, T extends { readonly sk: string }>(
@@ -98,7 +106,8 @@ async function readShares<P extends Part, T extends { readonly sk: string }>(
   const failed: P[] = [];
   let unread = parts;
   let bytes = 0;
-  while (unread.length > 0 && items.length < most && bytes < COUNT_BYTES) {
+  const until = ctx.clock() + COUNT_PART;
+  while (unread.length > 0 && items.length < most && bytes < COUNT_BYTES && ctx.clock() < until) {
     const share = Math.floor((most - items.length) / unread.length);
     const limit = Math.min(Math.max(share, 1), ctx.sizes.page);
     const pieces = await inParallel(unread, WIDTH, (part) => read(part, limit).catch(() => undefined));
@@ -153,7 +162,7 @@ type Noted = {
   readonly isCut: boolean;
 };
 
-/** Lists the jobs of the notes after `from`, a position for each shard: the oldest late job and the newest failure first. */
+/** Lists the jobs of the notes after `from`, the positions of the shards: the oldest late job and the newest failure first. */
 async function listNoted(
   ctx: Context,
   trouble: Trouble,
@@ -162,9 +171,14 @@ async function listNoted(
 ): Promise<Noted[]> {
   const listed = new Set(await listedTopics(ctx, trouble).catch(() => topics));
   const troubled = topics.filter((topic) => listed.has(topic));
-  const parts = troubled.flatMap((topic) =>
-    from.map((place, shard) => ({ topic, pk: troubledIn(trouble, topic, shard), from: place })),
-  );
+  const parts = troubled.flatMap((topic) => {
+    const places = Map.groupBy(from.entries(), ([shard]) => troubledIn(trouble, topic, shard));
+    return [...places].map(([pk, those]) => ({
+      topic,
+      pk,
+      from: those.map(([, place]) => place).reduce(earlierOf),
+    }));
+  });
   const { items, cut } = await readShares(ctx, parts, ctx.sizes.countEntries, ({ pk, from }, limit) =>
     ctx.pool.page(pk, from, END, limit),
   );
@@ -185,7 +199,7 @@ type Troubled = { readonly trouble: Trouble; readonly home: Head; readonly since
 
 /**
  * Adds to the jobs that are in trouble among `known` those among the noted ones. Looks at them until enough are found of each topic, but about as
- * many as a count reads, and for as long (`until`). `cut`: of these there may be more.
+ * many as a count reads, and for as long (`until`), but at the first ones in any case. `cut`: of these there may be more.
  */
 async function lookAtNoted(
   ctx: Context,
@@ -201,8 +215,6 @@ async function lookAtNoted(
   let bytes = 0;
   let read = 0;
   while (open.length > 0) {
-    if (read >= ctx.sizes.countEntries || bytes >= COUNT_BYTES || ctx.clock() >= until)
-      return { found, cut: [...cut, ...open] };
     const share = Math.max(Math.floor(most / open.length), 1);
     const ids = open.flatMap((one) => one.ids.slice(0, share)).filter((id) => !seen.has(id));
     const part = await readNamed(ctx, ids, COUNT_BYTES - bytes);
@@ -217,6 +229,10 @@ async function lookAtNoted(
       found.filter((one) => one.trouble === trouble && one.home.topic === topic).length >= most;
     cut.push(...left.filter(isEnough));
     open = left.filter((one) => !isEnough(one));
+    if (read >= ctx.sizes.countEntries || bytes >= COUNT_BYTES || ctx.clock() >= until) {
+      cut.push(...open);
+      break;
+    }
   }
   return { found, cut };
 }
