@@ -146,10 +146,11 @@ function judgePause({ topic, pause }: TopicReport): Pick<Check, "found" | "todo"
   return [{ found: `paused since ${pause.since}${pausedBy(pause)}`, todo: `minutehand resume ${topic}` }];
 }
 
-/** Says that a late job may be missing, if the API has looked only at a part of the last jobs. */
+/** Says that a late job may be missing, if the API has not looked at all jobs. The API of an earlier version counts none. */
 function sampledText(topics: readonly TopicReport[]): string {
   const [first] = topics.flatMap(({ sampledSince }) => sampledSince ?? []).sort();
-  return first === undefined ? "" : `; of the jobs that were due since ${first}, only a part was looked at`;
+  if (first !== undefined) return `; of the jobs that were due since ${first}, only a part was looked at`;
+  return topics.some(({ late }) => late?.atLeast) ? "; not all jobs were looked at, so some may be late" : "";
 }
 
 /** Judges by the API's clock, because the API counts by it too. */

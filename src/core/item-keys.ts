@@ -101,24 +101,35 @@ export function pausedTopicKey(topic: string): Key {
   return { pk: PAUSED_TOPICS, sk: topic };
 }
 
-/** The partition of the topics that have had late jobs or retries. */
-export const TROUBLED_TOPICS = "troubled";
+/** Late jobs and retries have notes of their own, so that neither can hide the other. Also the partitions of the topics that have had such jobs. */
+export const TROUBLES = ["late", "retrying"] as const;
+export type Trouble = (typeof TROUBLES)[number];
 
-export function troubledTopicKey(topic: string): Key {
-  return { pk: TROUBLED_TOPICS, sk: topic };
+export function troubledTopicKey(trouble: Trouble, topic: string): Key {
+  return { pk: trouble, sk: topic };
 }
 
-export function troubledIn(topic: string, shard: number): string {
-  return `troubled#${topic}#${shard}`;
+/** So few partitions that reports of many topics read little, and so many that a topic may have some thousand notes a second. */
+const TROUBLED_PARTITIONS = 4;
+
+export function troubledIn(trouble: Trouble, topic: string, shard: number): string {
+  return `${trouble}#${topic}#${shard % TROUBLED_PARTITIONS}`;
 }
 
-/** `time`: when an audit looks at the job again, or when its retry is due: ms since the epoch. The note is read until audits have passed it. */
-export function troubledAt(topic: string, id: string, time: number): Troubled {
+/** `time`: when an audit looks at the late job again, or when the retry is due: ms since the epoch. The note is read until that time has passed. */
+export type TroubledJob = {
+  readonly id: string;
+  readonly topic: string;
+  readonly time: number;
+  readonly since: number;
+};
+
+export function troubledAt(trouble: Trouble, { id, topic, time, since }: TroubledJob): Troubled {
   return {
-    pk: troubledIn(topic, addressOf(id).shard),
+    pk: troubledIn(trouble, topic, addressOf(id).shard),
     sk: `${sortable(time)}#${id}`,
     v: ITEM_VERSION,
-    id,
+    since,
     expiresAt: ttl(time + TROUBLED_AFTER),
   };
 }

@@ -122,7 +122,12 @@ export type Parked = Key & {
   last?: number;
 };
 /** A note of a job that is late or waits for a retry, so that the job is found by its topic. Whether it still is so, its home says. */
-export type Troubled = Key & { v: number; id: string; expiresAt: number };
+export type Troubled = Key & {
+  v: number;
+  /** When the late job could have started, or when the run before the retry failed. Readers look at the oldest late jobs and the newest failures first. */
+  since: number;
+  expiresAt: number;
+};
 /** A topic that has had such jobs. */
 export type TroubledTopic = Key & { v: number };
 /** A topic some of whose jobs were parked while it had a rate limit. */

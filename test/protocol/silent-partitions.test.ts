@@ -1,14 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { BATCH_PATIENCE, DAY } from "../../src/core/constants.ts";
-import {
-  bucketOf,
-  keyItemKey,
-  onceKey,
-  parkedIn,
-  pauseKey,
-  TROUBLED_TOPICS,
-  troubledIn,
-} from "../../src/core/item-keys.ts";
+import { bucketOf, keyItemKey, onceKey, parkedIn, pauseKey, troubledIn } from "../../src/core/item-keys.ts";
 import type { Item, Key } from "../../src/core/items.ts";
 import { parseMessage } from "../../src/core/message.ts";
 import { SIZES } from "../../src/core/work-sizes.ts";
@@ -206,11 +198,12 @@ test.each([
   },
 );
 
+const LATE_TOPICS = "late";
 const DUE = Date.UTC(2026, 2, 1, 9, 1);
 test.each([
   ["a minute", bucketOf(DUE + MINUTE, 0)],
-  ["the notes of a topic", troubledIn("sick", 0)],
-  ["the list of topics with notes", TROUBLED_TOPICS],
+  ["the notes of a topic", troubledIn("late", "sick", 0)],
+  ["the list of topics with notes", LATE_TOPICS],
   ["the job of a note", bucketOf(DUE - MINUTE, 0)],
 ])(
   "topics are reported, with the late jobs that are found, while %s cannot be read",
@@ -219,7 +212,7 @@ test.each([
     const { call } = createApi(world);
     await world.tick();
     const noted = await world.file({ topic: "sick" });
-    await noteTroubled(world.ctx, [{ id: noted.id, topic: "sick", time: DUE + HOUR }]);
+    await noteTroubled(world.ctx, "late", [{ id: noted.id, topic: "sick", time: DUE + HOUR, since: DUE }]);
     for (const time of [0, MINUTE]) await world.file({ topic: "well", dueAt: DUE + time });
     await world.pass(3 * MINUTE, { ticks: false });
     silence(world, { partition, of: "reads" });
@@ -227,9 +220,7 @@ test.each([
     expect(status).toBe(200);
     const late = Object.fromEntries((json.topics as Json[]).map(({ topic, late }) => [topic, late as Json]));
     expect(late.well?.count).toBe(partition === bucketOf(DUE + MINUTE, 0) ? 1 : 2);
-    expect([late.well?.atLeast, late.sick?.atLeast]).toContain(
-      partition === TROUBLED_TOPICS ? undefined : true,
-    );
+    expect([late.well?.atLeast, late.sick?.atLeast]).toContain(partition === LATE_TOPICS ? undefined : true);
   },
 );
 
@@ -238,7 +229,7 @@ test("an audit of late jobs waits once, not at each page, for the list of topics
   await world.tick();
   await fileBoth(world, "sick", SECOND);
   for (const topic of Object.keys(TOPICS)) world.queues.purge({ topic });
-  silence(world, { partition: TROUBLED_TOPICS, of: "writes", takes: BATCH_PATIENCE });
+  silence(world, { partition: LATE_TOPICS, of: "writes", takes: BATCH_PATIENCE });
   let longest = 0;
   for (let i = 0; i < 30; i++) {
     await world.pass(MINUTE, { ticks: false });

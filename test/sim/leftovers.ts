@@ -25,7 +25,9 @@ function staying(dynamo: Dynamo, now: number, start: number): Row[] {
   const stays = (row: Row): boolean => !(Number(row.expiresAt?.N) * 1000 < now + longest(row));
   const left = dynamo
     .rows()
-    .filter((row) => stays(row) && !/^(cursor#|meta$|limited$|paused$|troubled$)/.test(row.pk?.S ?? ""));
+    .filter(
+      (row) => stays(row) && !/^(cursor#|meta$|limited$|paused$|late$|retrying$)/.test(row.pk?.S ?? ""),
+    );
   // With a retention of minutes, which no deployment can have, TTL may delete a home before the audit releases its key.
   return left.filter(({ pk, id }) => !pk?.S?.startsWith("key#") || isStored(dynamo, id?.S ?? ""));
 }

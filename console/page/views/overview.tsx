@@ -49,7 +49,7 @@ function Topics({ topics, lateness }: TopicsProps) {
   const [first] = useState(() => byNeed(topics, needs));
   return (
     <>
-      <Needs needs={needs} isSampled={topics.some(({ sampledSince }) => sampledSince !== undefined)} />
+      <Needs needs={needs} isCut={topics.some(({ late }) => late?.atLeast)} />
       <p class="sweep">
         The <Explained word="sweep" /> {sweepText(topics)}
       </p>
@@ -63,15 +63,13 @@ function Topics({ topics, lateness }: TopicsProps) {
   );
 }
 
-/** `isSampled`: the API could not look at all jobs of the last minutes. */
-function Needs({ needs, isSampled }: { needs: readonly Need[]; isSampled: boolean }) {
+/** `isCut`: the API has not looked at all jobs. */
+function Needs({ needs, isCut }: { needs: readonly Need[]; isCut: boolean }) {
   return (
     <section aria-labelledby="needs-title" class="needs">
       <h2 id="needs-title">What needs you</h2>
       {needs.length === 0 ? (
-        <p class="fine">
-          Nothing. {isSampled ? SAMPLED : "No job is late or dead,"} and the sweep is on time.
-        </p>
+        <p class="fine">Nothing. {isCut ? CUT : "No job is late or dead,"} and the sweep is on time.</p>
       ) : (
         <ul class="links">
           {needs.map(({ href, text }) => (
@@ -101,7 +99,7 @@ function sweepText(topics: readonly TopicJson[]): string {
   return `is ${durationText(lag)} behind.`;
 }
 
-const SAMPLED = "No job is dead, in a sample of the jobs of the last minutes none is late,";
+const CUT = "No job is dead, of the jobs that were looked at none is late,";
 
 type CardProps = { readonly topic: TopicJson; readonly lateness: Lateness | undefined };
 

@@ -11,7 +11,7 @@ const number = (count: number) => count.toLocaleString("en");
 /** The API of an earlier version counts none. `+`: or more. */
 function countText(counted: Pick<TopicReport["late"], "count" | "atLeast"> | undefined): string {
   if (counted === undefined) return "";
-  return `${number(counted.count)}${counted.atLeast && counted.count > 0 ? "+" : ""}`;
+  return `${number(counted.count)}${counted.atLeast ? "+" : ""}`;
 }
 
 const COLUMNS: Column<TopicReport>[] = [
@@ -31,7 +31,7 @@ const COLUMNS: Column<TopicReport>[] = [
     head: "LATE",
     align: "right",
     text: ({ late }) => countText(late),
-    style: ({ late }) => (countText(late) === "0" ? undefined : "red"),
+    style: ({ late }) => (late?.count === 0 ? undefined : "red"),
   },
   {
     head: "RETRYING",

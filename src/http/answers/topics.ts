@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { AUDIT_AFTER, ENTRIES_A_PAGE, LOOKAHEAD, TROUBLED_COUNTED } from "../../core/constants.ts";
+import { AUDIT_AFTER, ENTRIES_A_COUNT, LOOKAHEAD, TROUBLED_COUNTED } from "../../core/constants.ts";
 import { answer } from "../named.ts";
 import { actor } from "./actor.ts";
 import { topicPolicy } from "./topic-policy.ts";
@@ -18,7 +18,7 @@ const parked = count.check(
 const atLeast = z.exactOptional(
   z.boolean().check(
     z.meta({
-      description: `True if the read ended at its bound of about ${TROUBLED_COUNTED.toLocaleString("en")} jobs of a topic and ${ENTRIES_A_PAGE.toLocaleString("en")} of all topics: there may be more, also older ones. Otherwise absent.`,
+      description: `True if there may be more, also older ones: about ${TROUBLED_COUNTED.toLocaleString("en")} jobs of the topic were counted, the read of all topics ended at its bound of about ${ENTRIES_A_COUNT.toLocaleString("en")} jobs or a second, or \`sampledSince\` is there. Otherwise absent.`,
     }),
   ),
 );
@@ -57,7 +57,12 @@ const retryingJobs = answer(
       failedAt: z.exactOptional(time.check(z.meta({ description: "When that attempt failed." }))),
       next: z.exactOptional(time.check(z.meta({ description: "When the first of them runs again." }))),
     })
-    .check(z.meta({ description: "The jobs whose last attempt failed, and that wait for their next one." })),
+    .check(
+      z.meta({
+        description:
+          "The jobs whose last attempt failed, and whose next one is not due yet. If there may be more, the error is that of the newest failure among these.",
+      }),
+    ),
 );
 
 export const topicReport = answer(

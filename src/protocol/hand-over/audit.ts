@@ -10,7 +10,7 @@ import {
 } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
 import { type Home, hasCrashed, isFinished, isMovedPast, startsAt } from "../../core/home.ts";
-import { timeOf } from "../../core/item-keys.ts";
+import { type TroubledJob, timeOf } from "../../core/item-keys.ts";
 import { lookAgainAt } from "../../core/look-again.ts";
 import type { Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
@@ -19,7 +19,7 @@ import { releaseLeftKeys } from "../store/keys.ts";
 import { fileLooksAbout, keepDueLooks, type LookTime } from "../store/looks.ts";
 import { prolongOnce } from "../store/once-items.ts";
 import { type Entry, pages } from "../store/pages.ts";
-import { noteTroubled, type TroubledJob } from "../store/troubled.ts";
+import { noteTroubled } from "../store/troubled.ts";
 import { lookAtUnreadableAgain } from "../store/unreadable.ts";
 import type { Backlogs } from "./backlog.ts";
 import { auditLimit, auditProgress, readCursor, type ShardCursor } from "./cursor.ts";
@@ -106,7 +106,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     else {
       const look = lookAfter(home, now, late < BACKLOG_SOON ? 0 : BACKLOG_PATIENCE);
       looks.push(look);
-      overdue.push({ ...look, topic: home.topic });
+      overdue.push({ ...look, topic: home.topic, since: startsAt(home) });
     }
   }
   const due = toSend.map((home) => ({ home, isLate: true }));
@@ -121,12 +121,12 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     const look = lookAfter(home, now, waitAfter(now - startsAt(home), outcome, isBehind));
     // rule: held-job-has-a-look
     looks.push(look);
-    if (!isHeld) overdue.push({ ...look, topic: home.topic });
+    if (!isHeld) overdue.push({ ...look, topic: home.topic, since: startsAt(home) });
     if (!isHeld && outcome !== "unread" && outcome !== "ended") sentAgain += 1;
   }
   // rule: audit-files-the-next-looks
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
-  await noteTroubled(ctx, overdue);
+  await noteTroubled(ctx, "late", overdue);
   const next = new Map(looks.map(({ id, time }) => [id, time]));
   await keepDueLooks(ctx, toSend, next);
   await keepOnceItems(ctx, homes, next);

@@ -132,9 +132,10 @@ async function failAttempt(
     const wait = backoffMs(policy.backoff, home.attempt, byte / 256);
     const apart = isCrash ? crashSpread(wait) * (second / 256) : 0;
     const backoff = Math.max(wait + Math.round(apart), failure.notBefore ?? 0);
-    const dueAt = ctx.clock() + (failure.retryAfter ?? backoff);
+    const since = ctx.clock();
+    const dueAt = since + (failure.retryAfter ?? backoff);
     // The note is written at the same time as the move: a process that is about to end must not wait for the note first.
-    const noted = noteTroubled(ctx, [{ id: home.id, topic: home.topic, time: dueAt }]);
+    const noted = noteTroubled(ctx, "retrying", [{ id: home.id, topic: home.topic, time: dueAt, since }]);
     const end = { what: "failed", error } as const;
     const request = { change: "retry", dueAt, also: run.also ?? [], set: says, end, why: "failed" } as const;
     const [moved] = await Promise.all([move(ctx, run.home, request), noted]);

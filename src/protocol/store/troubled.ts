@@ -1,25 +1,26 @@
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import { messageOf } from "../../core/errors.ts";
-import { troubledAt, troubledTopicKey } from "../../core/item-keys.ts";
+import { type Trouble, type TroubledJob, troubledAt, troubledTopicKey } from "../../core/item-keys.ts";
 import { ITEM_VERSION } from "../../core/items.ts";
 import type { Context, Pool } from "../ports.ts";
 import { insertApart } from "./write-apart.ts";
 
-/** A job that is late, or waits for a retry. `time`: when an audit looks at it again, or when the retry is due. ms since the epoch. */
-export type TroubledJob = { readonly id: string; readonly topic: string; readonly time: number };
-
-/** The topics that this process has listed. */
+/** The keys of the topics that this process has listed. */
 const listed = new WeakMap<Pool, Set<string>>();
 
 /** Notes jobs for readers of their topics. Throws nothing: no job may wait or fail because its note cannot be written. */
-export async function noteTroubled(ctx: Context, jobs: readonly TroubledJob[]): Promise<void> {
+export async function noteTroubled(
+  ctx: Context,
+  trouble: Trouble,
+  jobs: readonly TroubledJob[],
+): Promise<void> {
   const [first] = jobs;
   if (first === undefined) return;
   const by = ctx.clock() + BATCH_PATIENCE;
   try {
     // The topic is listed first, because readers look for the notes of listed topics only.
-    for (const topic of new Set(jobs.map((job) => job.topic))) await listTroubled(ctx, topic, by);
-    const notes = jobs.map(({ id, topic, time }) => troubledAt(topic, id, time));
+    for (const topic of new Set(jobs.map((job) => job.topic))) await listTroubled(ctx, trouble, topic, by);
+    const notes = jobs.map((job) => troubledAt(trouble, job));
     // DynamoDB refuses a batch that names an item twice.
     const distinct = new Map(notes.map((note) => [note.sk, note]));
     for (const outcome of await insertApart(ctx, [...distinct.values()], by))
@@ -34,11 +35,13 @@ export async function noteTroubled(ctx: Context, jobs: readonly TroubledJob[]): 
   }
 }
 
-async function listTroubled(ctx: Context, topic: string, by: number): Promise<void> {
+async function listTroubled(ctx: Context, trouble: Trouble, topic: string, by: number): Promise<void> {
   const known = listed.get(ctx.pool) ?? new Set<string>();
   listed.set(ctx.pool, known);
-  if (known.has(topic)) return;
-  const [outcome] = await insertApart(ctx, [{ ...troubledTopicKey(topic), v: ITEM_VERSION }], by);
+  const key = troubledTopicKey(trouble, topic);
+  const name = `${key.pk}#${key.sk}`;
+  if (known.has(name)) return;
+  const [outcome] = await insertApart(ctx, [{ ...key, v: ITEM_VERSION }], by);
   if (outcome instanceof Error) throw outcome;
-  known.add(topic);
+  known.add(name);
 }

@@ -7,6 +7,7 @@ import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import { resume } from "../../../src/protocol/hand-over/release.ts";
 import type { Enqueued } from "../../../src/protocol/new-job.ts";
 import { reportTopics, type TopicReport } from "../../../src/protocol/read/topics.ts";
+import { settlePulled } from "../../../src/protocol/run/settle-pulled.ts";
 import { noteTroubled } from "../../../src/protocol/store/troubled.ts";
 import { consume } from "../../support/consume.ts";
 import { fail, pull } from "../../support/scenes.ts";
@@ -24,6 +25,18 @@ async function file(world: World, count: number, dueAt: number, topic: string): 
 }
 
 const FEW = { ...SIZES, listEntries: 60 };
+
+/** Ends the runs of the next jobs, and answers how many these were. */
+async function pullAndEnd(world: World, ending: Parameters<typeof settlePulled>[3]): Promise<number> {
+  const jobs = await pull(world);
+  for (const { receipt } of jobs) await settlePulled(world.ctx, "work", receipt, ending);
+  return jobs.length;
+}
+
+async function failAll(world: World): Promise<void> {
+  while ((await pullAndEnd(world, { end: "failed", error: `HTTP 503 at ${world.now()}` })) > 0)
+    await world.pass(1);
+}
 
 describe("the report of a topic says how many jobs are late, and since when the oldest", () => {
   test("is, from five seconds after it could have started", async () => {
@@ -97,6 +110,59 @@ describe("the report of a topic says how many jobs are late, and since when the 
     expect(late).toMatchObject({ count: 5 * Math.ceil(COUNT_BYTES / (5 * BODY_BYTES)), atLeast: true });
   });
 
+  test("although many more of its jobs wait for a retry", async () => {
+    const world = createWorld(
+      { topics: { work: { consumer: "pull", backoff: { waits: [7200] }, maxAttempts: 3 } } },
+      FEW,
+    );
+    await world.tick();
+    await file(world, 150, START, "work");
+    await world.pass(2 * SECOND);
+    await failAll(world);
+    const { dueAt } = await world.file({ topic: "work", delay: 0 });
+    await world.pass(90 * MINUTE);
+    const { late, retrying } = await report(world);
+    expect(late).toEqual({ count: 1, since: dueAt });
+    expect(retrying).toMatchObject({ atLeast: true });
+    expect(retrying.count).toBeGreaterThanOrEqual(60);
+  });
+
+  test("although audits found many jobs late that have run since", async () => {
+    const world = createWorld({ topics: { work: { consumer: "pull" }, orders: { consumer: "pull" } } }, FEW);
+    await world.tick();
+    await file(world, 300, START + MINUTE, "work");
+    await world.pass(25 * MINUTE);
+    while ((await pullAndEnd(world, { end: "done" })) > 0);
+    expect((await report(world)).late).toEqual({ count: 0 });
+    const { dueAt } = await world.file({ topic: "work", delay: 0 });
+    await world.pass(15 * MINUTE);
+    expect(await report(world)).toMatchObject({ late: { count: 1, since: dueAt } });
+  });
+
+  test("and that there may be more, where the read takes too long", async () => {
+    const world = createWorld({ topics: { work: { consumer: "pull" } } }, FEW);
+    await world.tick();
+    await file(world, 300, START + MINUTE, "work");
+    await world.pass(25 * MINUTE);
+    while ((await pullAndEnd(world, { end: "done" })) > 0);
+    world.pool.hooks.before = ({ operation, keys }) =>
+      operation === "read" && keys.length > 20 ? world.pass(600, { ticks: false }) : undefined;
+    expect((await report(world)).late).toEqual({ count: 0, atLeast: true });
+  });
+
+  test("of more late jobs than are counted, the oldest", async () => {
+    const world = createWorld({ topics: { work: { consumer: "pull" } } }, FEW);
+    await world.tick();
+    await file(world, 100, START + 3 * MINUTE, "work");
+    const { dueAt } = await world.file({ topic: "work", delay: MINUTE });
+    await world.pass(40 * MINUTE);
+    await file(world, 100, world.now(), "work");
+    await world.pass(20 * MINUTE);
+    const { late } = await report(world);
+    expect(late).toMatchObject({ since: dueAt, atLeast: true });
+    expect(late.count).toBeGreaterThanOrEqual(60);
+  });
+
   test("not the jobs of a paused topic, and those of a resumed one that still wait, once nothing holds them", async () => {
     const world = createWorld();
     await world.tick();
@@ -149,10 +215,42 @@ describe("the report of a topic says how many jobs wait for a retry", () => {
     const retrying = { count: 2, error: "HTTP 503", failedAt, next };
     expect(await report(world, "orders")).toMatchObject({ retrying, late: { count: 0 } });
     expect((await report(world)).retrying).toEqual({ count: 0 });
+    await world.pass(next - world.now() - 1);
+    expect(await report(world, "orders")).toMatchObject({ retrying, late: { count: 0 } });
     await cancel(world.ctx, first.id);
     expect((await report(world, "orders")).retrying).toMatchObject({ count: 1 });
     await world.pass(10 * MINUTE + 6 * SECOND);
     expect(await report(world, "orders")).toMatchObject({ retrying: { count: 0 }, late: { count: 1 } });
+  });
+
+  test("with the newest error of more retries than are counted", async () => {
+    const world = createWorld(
+      { topics: { work: { consumer: "pull", backoff: { waits: [7200] }, maxAttempts: 3 } } },
+      FEW,
+    );
+    await world.tick();
+    await file(world, 150, START, "work");
+    await world.pass(2 * SECOND);
+    await failAll(world);
+    const { retrying } = await report(world);
+    const failedAt = world.now() - 1;
+    expect(retrying).toMatchObject({ atLeast: true, error: `HTTP 503 at ${failedAt}`, failedAt });
+  });
+
+  test("but not a retry that the job has asked for, nor one that is due and held", async () => {
+    const world = createWorld({
+      topics: { orders: { backoff: { waits: [60] }, maxAttempts: 5, window: "09:00-09:05 UTC" } },
+    });
+    await world.tick();
+    for (let i = 0; i < 2; i++) await world.file({ delay: 0 });
+    await consume(world, "orders", { run: fail });
+    expect(await report(world, "orders")).toMatchObject({ retrying: { count: 2 } });
+    await world.pass(2 * MINUTE);
+    const ends = [fail(), { end: "retry-in", wait: MINUTE } as const];
+    await consume(world, "orders", { run: () => ends.pop() ?? fail() });
+    expect(await report(world, "orders")).toMatchObject({ retrying: { count: 1 } });
+    await world.pass(10 * MINUTE);
+    expect(await report(world, "orders")).toMatchObject({ retrying: { count: 0 }, late: { count: 0 } });
   });
 
   test("and that there may be more, where the bodies have too many bytes", async () => {
@@ -163,7 +261,13 @@ describe("the report of a topic says how many jobs wait for a retry", () => {
     const filed = await enqueueMany(world.ctx, jobs);
     await noteTroubled(
       world.ctx,
-      filed.map((one) => ({ id: (one as Enqueued).home.id, topic: "work", time: world.now() + HOUR })),
+      "retrying",
+      filed.map((one) => ({
+        id: (one as Enqueued).home.id,
+        topic: "work",
+        time: world.now() + HOUR,
+        since: 0,
+      })),
     );
     const reads: number[] = [];
     world.pool.hooks.before = ({ operation, keys }) => {
@@ -178,7 +282,7 @@ describe("the report of a topic says how many jobs wait for a retry", () => {
     const job = await world.file({ delay: 0 });
     const slow = Promise.withResolvers<void>();
     world.pool.hooks.before = ({ operation, keys }) =>
-      operation === "insert" && keys.some(({ pk }) => pk.startsWith("troubled")) ? slow.promise : undefined;
+      operation === "insert" && keys.some(({ pk }) => pk.startsWith("retrying")) ? slow.promise : undefined;
     const consumed = consume(world, "orders", { run: fail });
     await vi.waitFor(async () =>
       expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 1 }),
@@ -191,7 +295,7 @@ describe("the report of a topic says how many jobs wait for a retry", () => {
     const world = createWorld();
     const job = await world.file({ delay: 0 });
     world.pool.hooks.before = ({ operation, keys }) => {
-      if (operation === "insert" && keys.some(({ pk }) => pk.startsWith("troubled"))) throw new Error("down");
+      if (operation === "insert" && keys.some(({ pk }) => pk.startsWith("retrying"))) throw new Error("down");
     };
     await consume(world, "orders", { run: fail });
     expect(await world.home(job.id)).toMatchObject({ state: "scheduled", attempt: 1, lastError: "no" });
