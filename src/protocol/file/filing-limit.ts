@@ -37,6 +37,7 @@ export async function enqueueManyCounted(
     return refusal ? { ...job, refusal } : job;
   });
   // A repeat gets the answer of its first call, although its job has a refusal, and is not counted.
+  // rule: repeat-is-not-counted
   const results = await enqueueMany(ctx, held);
   const fresh = jobs.flatMap((job, at): Fresh[] => {
     return results[at] instanceof Error && results[at] === refusals.get(job.topic) ? [{ job, at }] : [];
@@ -98,5 +99,6 @@ async function takeRoom(ctx: Context, topic: string, minute: number, wanted: num
   const by = ctx.clock() + WRITER_DEADLINE;
   const { jobs = 0 } = await ctx.pool.count(filedKey(topic, minute), { jobs: wanted }, ttl(minute + DAY), by);
   if (jobs >= most) full.set(topic, minute);
+  // rule: topic-takes-only-its-room
   return Math.min(Math.max(most - (jobs - wanted), 0), wanted);
 }
