@@ -13,6 +13,8 @@ const TRIES = 4;
 const MOST_HASTE = 100;
 /** The most jobs that one user files at once in a topic with a limit. */
 const BURST = 40;
+/** When a caller repeats a batch of which its topic refused jobs: at once, or in the next minute. ms. */
+const IMPATIENCE = [SECOND, MINUTE];
 const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 
 export async function fileFirst(user: User): Promise<Told | undefined> {
@@ -100,9 +102,10 @@ async function fileBatch(
     noteKeep(user);
     const headers = token === undefined ? {} : { "idempotency-key": token };
     const results = noteBatch(await caller("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
-    const isDecided = results?.every(({ status }) => status < 500);
+    const isFull = results?.some(({ status }) => status === 429);
+    const isDecided = !isFull && results?.every(({ status }) => status < 500);
     if (token === undefined || isDecided) return results?.[0]?.job;
-    await timeline.wait(calling.whole(1, 30) * SECOND);
+    await timeline.wait(isFull ? calling.pick(IMPATIENCE) : calling.whole(1, 30) * SECOND);
   }
   return undefined;
 }

@@ -37,7 +37,6 @@ export async function enqueueManyCounted(
     return refusal ? { ...job, refusal } : job;
   });
   // A repeat gets the answer of its first call, although its job has a refusal, and is not counted.
-  // rule: repeat-is-not-counted
   const results = await enqueueMany(ctx, held);
   const fresh = jobs.flatMap((job, at): Fresh[] => {
     return results[at] instanceof Error && results[at] === refusals.get(job.topic) ? [{ job, at }] : [];

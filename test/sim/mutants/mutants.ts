@@ -366,11 +366,6 @@ const ROWS: readonly Row[] = [
   ["a move does not record when it was requested", "change-notes-when-it-was-asked", without("askedAt")],
   ["a change ignores what its caller saw", "change-only-as-seen", value("true")],
   ["a topic takes more jobs in a minute than it may", "topic-takes-only-its-room", value("wanted")],
-  [
-    "a repeat counts as a new job",
-    "repeat-is-not-counted",
-    text(/await \w+\(\w+, (\w+)\)/, "$1.map(({ topic, refusal }) => refusal ?? refusals.get(topic))"),
-  ],
   ["a move does not say who asked for it", "move-names-its-caller", text(/, by: .*(?= \})/, "")],
   ["a late redrive is late since its move", "redrive-keeps-its-time", text(/request\.delay > 0/, "false")],
   ["a repeated reschedule changes the job again", "repeated-call-changes-nothing", value("false")],
