@@ -11,6 +11,7 @@ type Seen = Pick<Head, "id" | "revision">;
 
 export function isAsSeen({ id, revision }: Seen, ifMatch: IfMatch | undefined): boolean {
   if (ifMatch === undefined || ifMatch === "*") return true;
+  // rule: change-only-as-seen
   return ifMatch.includes(String(revision)) || ifMatch.includes(`${id}.${revision}`);
 }
 

@@ -6,6 +6,7 @@ export type Asked = {
   /** Jobs of a batch with an `Idempotency-Key` that have once items of their own: those with a key. */
   alone: number;
   isHeld: boolean;
+  isCounted: boolean;
 };
 
 const BATCH = 25;
@@ -30,9 +31,18 @@ const onceOf = (asked: Asked): number => {
   return SHARED.once + SHARED.batch * batchesOf(asked) + asked.alone * (ONCE + 1);
 };
 
+/** In a topic with `maxFiledPerMinute`: one write counts the jobs, and the once items are read before it. */
+const countedOf = (asked: Asked): number => (asked.isCounted ? 1 + (asked.isOnce ? 1 + asked.alone : 0) : 0);
+
 const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
-  [/^POST \/jobs(\/batch)?$/, (asked) => KNOWN + filed(asked) + heldOf(asked) + onceOf(asked)],
-  [/^PUT \/topics\/[^/]+\/jobs\//, (asked) => KNOWN + KEYED + PROLONGED + heldOf(asked) + onceOf(asked)],
+  [
+    /^POST \/jobs(\/batch)?$/,
+    (asked) => KNOWN + filed(asked) + heldOf(asked) + onceOf(asked) + countedOf(asked),
+  ],
+  [
+    /^PUT \/topics\/[^/]+\/jobs\//,
+    (asked) => KNOWN + KEYED + PROLONGED + heldOf(asked) + onceOf(asked) + countedOf(asked),
+  ],
   // Home, look, home again, and the pause.
   [/^PATCH \/jobs\//, (asked) => 4 + PROLONGED + heldOf(asked)],
   // The home only. If the condition of this write fails, the budget counts a lost race.
@@ -75,6 +85,7 @@ type Body = { topic?: string; key?: unknown; jobs?: readonly Body[]; ids?: reado
 type About = {
   topicOf(id: string): string;
   isHeld(topic: string): boolean;
+  isCounted(topic: string): boolean;
 };
 
 export function askedBy(
@@ -82,7 +93,7 @@ export function askedBy(
   path: string,
   body: Body,
   isOnce: boolean,
-  { topicOf, isHeld }: About,
+  { topicOf, isHeld, isCounted }: About,
 ): Asked {
   const { jobs = [body], ids = [] } = body;
   const [, first, second = ""] = path.split("/");
@@ -95,5 +106,6 @@ export function askedBy(
     isOnce,
     alone: keyed,
     isHeld: isHeld(topic),
+    isCounted: isCounted(topic),
   };
 }

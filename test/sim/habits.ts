@@ -14,6 +14,8 @@ export type Habit = {
   start: number;
   /** Whether jobs of the pull topic `work` start on the millisecond. */
   pullsOnTime?: boolean;
+  /** A topic that takes only so many jobs in a minute. */
+  filing?: { topic: string; most: number } | undefined;
 };
 
 const MINUTE = 60_000;
@@ -58,7 +60,8 @@ export function habitOf(seed: number, weather: Weather): Habit {
   const start = kind === "window" ? place.start : START;
   // One call then pulls one job, unless it is late already. So a burst is late, which only `hurt` weather allows.
   const pullsOnTime = weather === "hurt" && drawsOf(seed, "pulls on time").chance(0.3);
-  if (kind !== "window") return { kind, topic, start, pullsOnTime, policy: policyOf(kind, draws) };
+  const filing = filingOf(seed);
+  if (kind !== "window") return { kind, topic, start, pullsOnTime, filing, policy: policyOf(kind, draws) };
   const brief = drawsOf(seed, "brief");
   const shuts = start + draws.whole(-10, 20) * MINUTE;
   const opens = shuts + draws.whole(5, 25) * MINUTE;
@@ -68,9 +71,20 @@ export function habitOf(seed: number, weather: Weather): Habit {
   };
   // A job that misses a short window waits until the next day, which only `hurt` weather allows.
   if (!brief.chance(0.4) || weather !== "hurt")
-    return { kind, topic, start, pullsOnTime, policy: windowOf(opens, shuts) };
+    return { kind, topic, start, pullsOnTime, filing, policy: windowOf(opens, shuts) };
   const policy = windowOf(shuts, shuts + brief.pick(BRIEF) * MINUTE);
-  return { kind, topic, start, pullsOnTime, opening: shuts, policy };
+  return { kind, topic, start, pullsOnTime, filing, opening: shuts, policy };
+}
+
+/** The epilogue files two jobs of each topic in one minute. */
+const FILED = [2, 3, 10];
+
+function filingOf(seed: number): Habit["filing"] {
+  const draws = drawsOf(seed, "filing");
+  const tracked = Object.keys(TOPICS).filter((topic) => !UNTRACKED.has(topic));
+  const crowded = crowdedTopic(seed) ?? "";
+  const topic = tracked.includes(crowded) ? crowded : draws.pick(tracked);
+  return draws.chance(0.2) ? { topic, most: draws.pick(FILED) } : undefined;
 }
 
 export type Pace = {
@@ -93,11 +107,13 @@ export function toldTopic({ kind, topic }: Habit): string | undefined {
   return kind === "none" ? undefined : topic;
 }
 
-export function topicsOf({ topic, policy, pullsOnTime }: Habit): Policy["topics"] {
+export function topicsOf({ topic, policy, pullsOnTime, filing }: Habit): Policy["topics"] {
   const usual = pullsOnTime
     ? { ...TOPICS, work: { ...TOPICS.work, precision: "millisecond" } as const }
     : TOPICS;
-  return { ...usual, [topic]: { ...usual[topic], ...policy } };
+  const topics = { ...usual, [topic]: { ...usual[topic], ...policy } };
+  if (!filing) return topics;
+  return { ...topics, [filing.topic]: { ...topics[filing.topic], maxFiledPerMinute: filing.most } };
 }
 
 function policyOf(kind: Habit["kind"], draws: Draws): Partial<TopicPolicy> {

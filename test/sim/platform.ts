@@ -54,11 +54,11 @@ export function apiOf(world: World): Api {
   let calls = 0;
   return async (method, path, body, headers = {}) => {
     const call = ++calls;
-    world.called(method, path, body ?? {}, headers["idempotency-key"] !== undefined);
+    const tell = world.called(method, path, body ?? {}, headers);
+    const [rawPath = "", rawQueryString = ""] = path.split("?");
     world.trace(() => `call ${call}: ${method} ${path} ${JSON.stringify(body)} ${JSON.stringify(headers)}`);
     const event = {
-      rawPath: path,
-      rawQueryString: "",
+      ...{ rawPath, rawQueryString },
       headers: { "content-type": "application/json", ...headers },
       requestContext: { http: { method } },
       ...(body && { body: JSON.stringify(body) }),
@@ -67,7 +67,9 @@ export function apiOf(world: World): Api {
     world.trace(() => `call ${call}: ${JSON.stringify(ended)}`);
     if (!("returned" in ended)) return undefined;
     const { statusCode = 0, body: text = "{}" } = ended.returned;
-    return { status: statusCode, body: JSON.parse(text) };
+    const answer = { status: statusCode, body: JSON.parse(text) };
+    tell(answer);
+    return answer;
   };
 }
 

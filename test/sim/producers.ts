@@ -5,9 +5,9 @@ import { MinutehandError } from "../../src/core/errors.ts";
 import type { Context } from "../../src/protocol/ports.ts";
 import type { Machine } from "./machine.ts";
 import type { Answer, Api } from "./platform.ts";
+import type { Headers } from "./requests.ts";
 import type { World } from "./world.ts";
 
-type Headers = { "idempotency-key"?: string };
 type Process = { machine: Machine; ctx: Context };
 
 /** A user's own process with the TypeScript client. It has no timeout, so it may freeze for any time. */
@@ -18,7 +18,7 @@ export function producersOf(world: World): Api {
     if (!current?.machine.alive()) current = world.start(`producer-${++started}`);
     const { machine } = current;
     const client = clientIn(world, current);
-    world.called(method, path, body, headers["idempotency-key"] !== undefined);
+    const tell = world.called(method, path, body, headers);
     world.trace(() => `${machine.name}: ${method} ${path} ${JSON.stringify(body)}`);
     const died = new Promise<undefined>((resolve) => machine.onDeath(() => resolve(undefined)));
     const call = async (): Promise<Answer> => {
@@ -36,6 +36,7 @@ export function producersOf(world: World): Api {
     };
     const answer = await Promise.race([call(), died]);
     world.trace(() => `${machine.name}: ${JSON.stringify(answer)}`);
+    tell(answer);
     return answer;
   };
 }
@@ -55,11 +56,15 @@ async function run(
   client: ReturnType<typeof clientIn>,
   ...[method, path, body, headers]: [method: string, path: string, body: object, headers: Headers]
 ) {
-  const [, , id = ""] = path.split("/");
+  const [plain = "", query] = path.split("?");
+  const [, , id = ""] = plain.split("/");
   const token = headers["idempotency-key"];
   const once = token === undefined ? {} : { idempotencyKey: token };
-  if (method === "DELETE") return client.cancel(id);
-  if (method === "PATCH") return client.reschedule(id, { ...body, ...once });
+  const reason = new URLSearchParams(query).get("reason") ?? undefined;
+  const [, revision] = headers["if-match"]?.replaceAll('"', "").split(".") ?? [];
+  const seen = revision === undefined ? {} : { ifMatch: { id, revision: Number(revision) } };
+  if (method === "DELETE") return client.cancel(id, { ...seen, reason });
+  if (method === "PATCH") return client.reschedule(id, { ...body, ...once, ...seen, reason });
   if (path === "/jobs/batch") {
     const results = await client.enqueueMany((body as { jobs: NewJobRequest<TopicBodies>[] }).jobs, once);
     return {
@@ -70,6 +75,9 @@ async function run(
   return client.enqueue(topic, text, { ...options, ...once });
 }
 
-function refusalOf({ code }: MinutehandError): Answer {
-  return { status: code === "unavailable" ? 503 : 409, body: { code } };
+const STATUS: Partial<Record<MinutehandError["code"], number>> = { unavailable: 503, "too-many-filed": 429 };
+
+function refusalOf({ code, data }: MinutehandError): Answer & { error: Answer["body"] } {
+  const body = { ...data, code };
+  return { status: STATUS[code] ?? 409, body, error: body };
 }

@@ -1,5 +1,6 @@
 import { batchNoterOf } from "./answers.ts";
 import type { Draws } from "./draws.ts";
+import type { Answer } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
 import { LIMITED } from "./topics.ts";
 import type { User } from "./user.ts";
@@ -12,6 +13,8 @@ const TRIES = 4;
 const MOST_HASTE = 100;
 /** The most jobs that one user files at once in a topic with a limit. */
 const BURST = 40;
+/** When a caller repeats a batch of which its topic refused jobs: at once, or in the next minute. ms. */
+const IMPATIENCE = [SECOND, MINUTE];
 const WAITS = [2 * SECOND, 4 * MINUTE, 10 * MINUTE];
 
 export async function fileFirst(user: User): Promise<Told | undefined> {
@@ -42,12 +45,20 @@ export async function file(user: User): Promise<Told | undefined> {
     const answer = await caller("POST", "/jobs", job, headers);
     const told = note(answer, job, sentAt, { changed: key === undefined, request: once, spread });
     if (told) return told;
+    if (await waitForRoom(user, answer)) continue;
     // Without a token or a key, a repeated call would file another job.
     const repeatable = once !== undefined || (key !== undefined && onDuplicate !== "reject");
     if (!repeatable || (answer && answer.status < 500)) return undefined;
     await timeline.wait(draws.whole(1, 30) * SECOND);
   }
   return undefined;
+}
+
+/** Waits until the next minute, in which the topic takes jobs again. `false`: the call was not refused for want of room. */
+async function waitForRoom({ world }: User, answer: Answer | undefined): Promise<boolean> {
+  if (answer?.status !== 429) return false;
+  await world.timeline.wait(Number(answer.body.retryAfter) * SECOND);
+  return true;
 }
 
 /** Files several jobs with one call. Some callers repeat the call before they get the first answer, others much later. */
@@ -91,9 +102,10 @@ async function fileBatch(
     noteKeep(user);
     const headers = token === undefined ? {} : { "idempotency-key": token };
     const results = noteBatch(await caller("POST", "/jobs/batch", { jobs }, headers), token, sentAt);
-    const isDecided = results?.every(({ status }) => status < 500);
+    const isFull = results?.some(({ status }) => status === 429);
+    const isDecided = !isFull && results?.every(({ status }) => status < 500);
     if (token === undefined || isDecided) return results?.[0]?.job;
-    await timeline.wait(calling.whole(1, 30) * SECOND);
+    await timeline.wait(isFull ? calling.pick(IMPATIENCE) : calling.whole(1, 30) * SECOND);
   }
   return undefined;
 }

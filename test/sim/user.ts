@@ -6,6 +6,7 @@ import { crowdedTopic, toldTopic, topicsOf } from "./habits.ts";
 import type { Api } from "./platform.ts";
 import { pickFrom } from "./stretch.ts";
 import { RECEIVER, UNTRACKED, UNWANTED, WEBHOOK_TOPICS } from "./topics.ts";
+import type { Told } from "./witness/bench.ts";
 import type { World } from "./world.ts";
 
 const SECOND = 1000;
@@ -49,6 +50,7 @@ export type Habits = {
 };
 
 export type User = ReturnType<typeof drawUser>;
+type Seen = Pick<Told, "id" | "revision">;
 
 export function drawUser(world: World, callers: Callers, n: number, draws: Draws, habits: Habits) {
   const person = drawPerson(world, callers, n, draws, habits);
@@ -80,6 +82,10 @@ function drawPerson(world: World, { api, producers, bus }: Callers, n: number, d
     ...{ world, api, bus, n, draws, own, habits, rivals, topic, tracked, key, remembersCalls, direct },
     once: asksOnce ? `token-${n}` : undefined,
     caller: direct ? producers : api,
+    /** Habits that were added last: how the user asks for changes. */
+    asking: world.draws(`user ${n} asks`),
+    seen: undefined as Seen | undefined,
+    reasons: 0,
     bodyNow: () => ({ n, edit: edit++, ...(unwanted && { text: UNWANTED }) }),
     patches: 0,
   };

@@ -56,6 +56,7 @@ async function act(user: User): Promise<void> {
     await file(user);
   }
   if (!told) return;
+  user.seen = told;
   await changeOften(user, told.id);
   // In long histories this repeat comes after the first `expiresAt` of the once item.
   if (once !== undefined && own.chance(0.5)) await fileLater(user, own);

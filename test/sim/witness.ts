@@ -1,4 +1,6 @@
 import type { Home } from "../../src/core/home.ts";
+import type { Answer } from "./platform.ts";
+import type { Request } from "./requests.ts";
 import type { Row } from "./services/expressions.ts";
 import type { Court, Run, Told, Violation } from "./witness/bench.ts";
 import type { Sent } from "./witness/hand-overs.ts";
@@ -22,6 +24,14 @@ export function witnessOf({
   return {
     ...{ pauses, limits, recurring, repeats, tombstones, bulks },
     lateness: runTimes.lateness,
+    /** A caller sends this call now. Answers a callback for its answer, if one comes. */
+    asked(request: Request): (answer: Answer | undefined) => void {
+      const answered = [judges.actors.asked(request)];
+      if (request.kind === "file") answered.push(judges.filings.asked(request));
+      return (answer) => {
+        for (const tell of answered) tell(answer);
+      };
+    },
     written: (before: Row | undefined, after: Row | undefined): void => tellWrite(judges, before, after),
     /** An answer promises that the job will run as it says. `request`: an `Idempotency-Key`, whose calls must all name one job. */
     acknowledged(told: Told, request: string | undefined): void {

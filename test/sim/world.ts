@@ -11,6 +11,8 @@ import { type Habit, type Pace, paceOf } from "./habits.ts";
 import { type Machine, startMachine } from "./machine.ts";
 import { contextOn, type Reach } from "./machine-context.ts";
 import type { Call } from "./network.ts";
+import type { Answer } from "./platform.ts";
+import { type Headers, requestOf } from "./requests.ts";
 import type { Dynamo } from "./services/dynamo.ts";
 import type { EventSources } from "./services/event-sources.ts";
 import type { Scheduler } from "./services/scheduler.ts";
@@ -53,7 +55,8 @@ export type World = {
   /** Lets a user act at a time. The history lasts until the user has finished. */
   join(time: number, act: () => Promise<void>): void;
   start(name: string): { machine: Machine; ctx: Context };
-  called(method: string, path: string, body: object, isOnce: boolean): void;
+  /** A caller sends a call now. Answers a callback for its answer, if one comes. */
+  called(method: string, path: string, body: object, headers: Headers): (answer: Answer | undefined) => void;
   draws(name: string): Draws;
   watch(queue: string, act: () => void): void;
   poke(queue: string): void;
@@ -136,14 +139,21 @@ function joinAt(world: World, time: number, act: () => Promise<void>): void {
   });
 }
 
-function allowFor(world: World, ...[method, path, body, isOnce]: Parameters<World["called"]>): void {
+function allowFor(
+  world: World,
+  ...[method, path, body, headers]: Parameters<World["called"]>
+): ReturnType<World["called"]> {
   world.counts.requests += 1;
   const isHeld = (topic: string): boolean => {
     const { maxPerSecond, window } = world.policy.topics[topic] ?? {};
     return maxPerSecond !== undefined || window !== undefined;
   };
-  const about = { topicOf: world.witness.topicOf, isHeld };
-  world.counts.allowance += allowanceOf(askedBy(method, path, body, isOnce, about));
+  const isCounted = (topic: string): boolean => world.policy.topics[topic]?.maxFiledPerMinute !== undefined;
+  const about = { topicOf: world.witness.topicOf, isHeld, isCounted };
+  const isOnce = headers["idempotency-key"] !== undefined;
+  world.counts.allowance += allowanceOf(askedBy(method, path.split("?")[0] ?? "", body, isOnce, about));
+  const request = requestOf(method, path, body, headers);
+  return request ? world.witness.asked(request) : () => {};
 }
 
 function bootMachine({ seed, plan, timeline, machines, trace }: World, name: string): Machine {

@@ -83,6 +83,7 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
 
 /** A retry is nobody's move, also if a caller's process settles the crashed run. */
 function moverOf(ctx: Context, { change }: Move): { what: "retried" | "moved"; by?: Actor | undefined } {
+  // rule: move-names-its-caller
   return change === "retry" ? { what: "retried" } : { what: "moved", by: ctx.by?.() };
 }
 

@@ -57,6 +57,7 @@ export async function redrive(ctx: Context, topic: string, request: RedriveReque
   const first = request.ratePerSecond === undefined ? 0 : (await topicNow(ctx, topic)).followedAt;
   const start = Math.max(ctx.clock() + request.delay, first);
   // Without a delay, nobody names a time, so no job is late because the redrive takes a while.
+  // rule: redrive-keeps-its-time
   const named = { hasTime: request.delay > 0 };
   const { starts } = startsAtRate(ctx, topic, request.ratePerSecond, { first: start, count: chosen.length });
   const redriven = await inParallel(

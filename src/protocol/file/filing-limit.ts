@@ -98,5 +98,6 @@ async function takeRoom(ctx: Context, topic: string, minute: number, wanted: num
   const by = ctx.clock() + WRITER_DEADLINE;
   const { jobs = 0 } = await ctx.pool.count(filedKey(topic, minute), { jobs: wanted }, ttl(minute + DAY), by);
   if (jobs >= most) full.set(topic, minute);
+  // rule: topic-takes-only-its-room
   return Math.min(Math.max(most - (jobs - wanted), 0), wanted);
 }

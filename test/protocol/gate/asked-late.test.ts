@@ -5,7 +5,7 @@ import type { EnqueueRule } from "../../../src/settings/event-rules.ts";
 import { createApi, type Json } from "../../support/api.ts";
 import { busEvent, deliver } from "../../support/bus.ts";
 import { consume } from "../../support/consume.ts";
-import { fail, key } from "../../support/scenes.ts";
+import { type Call, fail, key, meanwhile } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
 const LATE = 2 * HOUR;
@@ -192,6 +192,39 @@ test("a wait for a window does not count as lateness, but the time before the fi
   await world.pass(HOUR);
   expect(await consume(world, "picky")).toMatchObject([{ id: fresh }]);
   expect(await world.home(stale)).toMatchObject({ state: "cancelled" });
+});
+
+describe("a redrive that moves its job two minutes after the call", () => {
+  async function redriveSlowly(delay: number) {
+    const { world, call } = await late();
+    const { json } = await call("POST", "/jobs", {
+      body: { topic: "picky", body, delay: 0, maxAttempts: 1 },
+    });
+    await consume(world, "picky", { run: fail });
+    const id = json.id as string;
+    const asked = world.now();
+    let reads = 0;
+    // The second read of the job comes after the redrive has decided when the job is due.
+    const isSecond = ({ keys }: Call): boolean => keys.some(({ sk }) => sk.endsWith(id)) && ++reads === 2;
+    meanwhile(world, isSecond, () => world.pass(2 * MINUTE));
+    const redriven = await call("POST", "/topics/picky/redrive", { body: { ids: [id], delay } });
+    expect(redriven.json).toMatchObject({ redriven: 1 });
+    return { world, id, asked };
+  }
+
+  test("keeps the time for which its delay has asked", async () => {
+    const { world, id, asked } = await redriveSlowly(10);
+    const wantedAt = asked + 10 * SECOND;
+    expect(await world.home(id)).toMatchObject({ dueAt: world.now(), wantedAt, askedLate: true });
+    expect(await consume(world, "picky")).toEqual([]);
+    expect(await world.home(id)).toMatchObject({ state: "cancelled" });
+  });
+
+  test("runs its job at once without a delay, because nobody has asked for a time", async () => {
+    const { world, id } = await redriveSlowly(0);
+    expect(await world.home(id)).not.toHaveProperty("askedLate");
+    expect(await consume(world, "picky")).toMatchObject([{ id }]);
+  });
 });
 
 test("a job without a time in the past is stored as before", async () => {

@@ -364,6 +364,10 @@ const ROWS: readonly Row[] = [
   ],
   ["a bulk cancels beyond its range", "list-ends-at-its-range", text(/(?=\))/, " + 3_600_000")],
   ["a move does not record when it was requested", "change-notes-when-it-was-asked", without("askedAt")],
+  ["a change ignores what its caller saw", "change-only-as-seen", value("true")],
+  ["a topic takes more jobs in a minute than it may", "topic-takes-only-its-room", value("wanted")],
+  ["a move does not say who asked for it", "move-names-its-caller", text(/, by: .*(?= \})/, "")],
+  ["a late redrive is late since its move", "redrive-keeps-its-time", text(/request\.delay > 0/, "false")],
   ["a repeated reschedule changes the job again", "repeated-call-changes-nothing", value("false")],
   ["a bulk does not mark the jobs that it moves", "bulk-marks-what-it-moves", remove],
 ];

@@ -1,6 +1,7 @@
 import { DAY } from "../../../src/core/constants.ts";
 import type { Policy } from "../../../src/settings/policy.ts";
 import type { Weather } from "../faults.ts";
+import { actorsOf } from "./actors.ts";
 import { attemptsOf } from "./attempts.ts";
 import type { Bench, Court } from "./bench.ts";
 import { boundsOf } from "./bounds.ts";
@@ -9,6 +10,7 @@ import { cancelsOf } from "./cancels.ts";
 import { changesOf } from "./changes.ts";
 import { deadLettersOf } from "./dead-letters.ts";
 import { endsOf } from "./ends.ts";
+import { filingsOf } from "./filings.ts";
 import { grantsOf } from "./grants.ts";
 import { handOversOf } from "./hand-overs.ts";
 import { keysOf } from "./keys.ts";
@@ -64,13 +66,20 @@ export function judgesOf(court: Court, settings: Settings) {
   const windows = windowsOf(topics);
   const bulks = bulksOf(bench("bulk"));
   const tombstones = tombstonesOf(bench("events"), weather);
-  const repeats = repeatsOf(bench("once"), (id) => isOnceOver(court, jobs, id) || looks.isAuditOut(id));
+  const isOver = (id: string): boolean => isOnceOver(court, jobs, id) || looks.isAuditOut(id);
+  const repeats = repeatsOf(bench("once"), isOver);
   const cancels = cancelsOf(clock, jobs);
   const webhookIds = webhookIdsOf(court, jobs, topics);
   return {
     ...{ jobs, looks, untrackedJobs, deadLetters, pauses, bulks, tombstones, repeats, cancels, webhookIds },
     limits,
     spreadOf: (topic: string): number => (topics[topic]?.spread ?? 0) * 1000,
+    actors: actorsOf({ ...court, topics, jobs }),
+    filings: filingsOf({
+      ...{ ...bench("filing"), topics, isCalm: weather === "calm" },
+      // A job that was redriven a day after its end is not known by its token any more.
+      isOver: (id) => isOver(id) || jobs.homeOf(id)?.restarts !== undefined,
+    }),
     ends: endsOf(bench("P1"), jobs, deadLetters, untrackedJobs),
     changes: changesOf({
       ...{ ...court, bounds, topics, burns: settings.burns },

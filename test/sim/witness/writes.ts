@@ -44,9 +44,15 @@ function tellHome(judges: Judges, before: Home | undefined, after: Home): void {
     judges.recurring.created(after.id, after.body, !after.untracked);
     judges.recurring.stored(after, judges.spreadOf(after.topic));
   }
-  if (!before && !after.untracked) judges.repeats.created(after);
+  if (!before && !after.untracked) {
+    judges.repeats.created(after);
+    judges.filings.created(after);
+  }
   judges.changes.changed(job, before, after);
-  if (before) judges.repeats.changed(before, after, job.revisions);
+  if (before) {
+    judges.repeats.changed(before, after, job.revisions);
+    judges.actors.written(before, after);
+  }
   judges.jobs.noteRevision(after);
   if (before) judges.surplus.changed(before);
   judges.timelines.written(before, after);

@@ -6,6 +6,7 @@ function allowance(method: string, path: string, body: object = {}, isOnce = fal
   const about = {
     topicOf: (id: string) => ({ limited: "rush", note: "logs" })[id] ?? "orders",
     isHeld: (topic: string) => topic === "rush",
+    isCounted: (topic: string) => topic === "mail",
   };
   return allowanceOf(askedBy(method, path, body, isOnce, about));
 }
@@ -16,6 +17,7 @@ it("a call may cost what its kind takes, and more with a key, a token, a limit o
   expect(allowance("POST", "/jobs", { topic: "orders", key: "k" })).toBeGreaterThan(plain);
   expect(allowance("POST", "/jobs", { topic: "orders" }, true)).toBeGreaterThan(plain);
   expect(allowance("POST", "/jobs", { topic: "rush" })).toBeGreaterThan(plain);
+  expect(allowance("POST", "/jobs", { topic: "mail" })).toBe(plain + 1);
   const jobs = Array.from({ length: 26 }, () => ({ topic: "orders" }));
   expect(allowance("POST", "/jobs/batch", { jobs })).toBe(plain + 1);
   expect(allowance("DELETE", "/jobs/any")).toBe(1);
