@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { diskShortage } from "./disk.ts";
@@ -87,8 +87,11 @@ function makeWritable(path: string, dir: string): void {
 function keepFromOthers(path: string, dir: string): void {
   try {
     // If `--data` names a folder that also holds other files, such as those of a project, other users may need these.
-    if (basename(path) === DATA_FOLDER || readdirSync(path).every((name) => OWN.includes(name)))
-      makePrivateFolder(path);
+    const isDataOnly =
+      basename(path) === DATA_FOLDER || readdirSync(path).every((name) => OWN.includes(name));
+    if (isDataOnly) makePrivateFolder(path);
+    // Setting the mode that the folder has fails if it is another user's, who could exchange the files.
+    else chmodSync(path, statSync(path).mode);
     for (const name of OWN) makePrivate(join(path, name));
   } catch (error) {
     throw new LocalError(

@@ -1,4 +1,13 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -15,11 +24,11 @@ export function makePrivateFile(path: string): void {
   chmodSync(path, FILE_MODE);
 }
 
-/** Only the owner can read the file. A crash leaves the old or the new text. */
+/** Only the owner can read the file. A crash leaves the old or the new text. No link is followed, because another user may have left one. */
 export function writePrivateFile(path: string, text: string): void {
   const draft = `${path}.new`;
-  makePrivateFile(draft);
-  writeFileSync(draft, text);
+  rmSync(draft, { force: true });
+  writeFileSync(draft, text, { flag: "wx", mode: FILE_MODE });
   renameSync(draft, path);
 }
 

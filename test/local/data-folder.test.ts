@@ -1,9 +1,20 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDataFolder } from "../../local/data-folder.ts";
 import { LocalError } from "../../local/local-error.ts";
+import { asAnotherUser } from "./another-user.ts";
 
 let dir: string;
 
@@ -53,7 +64,7 @@ describe("no other user can read what is in the data folder,", () => {
   test("whatever the umask is", () => {
     const path = join(dir, "new", "data");
     const { writeRecord, release } = openDataFolder(path, false);
-    writeRecord({ pid: 1, url: "", services: "", emulators: [], warnings: [] });
+    writeRecord(RECORD);
     expect([path, join(path, "lock"), join(path, "runner.json")].map(mode)).toEqual([0o700, 0o600, 0o600]);
     release();
   });
@@ -83,6 +94,31 @@ describe("no other user can read what is in the data folder,", () => {
     openDataFolder(path, false).release();
     expect(mode(path)).toBe(0o700);
   });
+});
+
+const RECORD = { pid: 1, url: "", services: "", emulators: [], warnings: [] };
+
+test.skipIf(process.geteuid?.() !== 0)(
+  "a folder of another user is refused, also if it holds files of that user and all may write into it",
+  () => {
+    writeFileSync(join(dir, "app.ts"), "");
+    chmodSync(dirname(dir), 0o711);
+    const open = () => openDataFolder(dir, false);
+    expect(() => asAnotherUser(dir, ["."], open, 0o777)).toThrow(`the data folder ${dir} must be yours`);
+    chmodSync(dirname(dir), 0o700);
+    expect(readdirSync(dir)).toEqual(["app.ts"]);
+  },
+);
+
+test("a link that another user has left is replaced, and what it names is not written", () => {
+  const precious = join(dir, "precious");
+  writeFileSync(precious, "precious");
+  for (const name of ["runner.json", "runner.json.new"]) symlinkSync(precious, join(dir, name));
+  const { writeRecord, release } = openDataFolder(dir, false);
+  writeRecord(RECORD);
+  expect(readFileSync(precious, "utf8")).toBe("precious");
+  expect(JSON.parse(readFileSync(join(dir, "runner.json"), "utf8"))).toEqual(RECORD);
+  release();
 });
 
 test("a folder on a full disk is refused and left unchanged, and the error names the disk", () => {

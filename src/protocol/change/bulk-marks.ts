@@ -24,13 +24,17 @@ export function isChangedBy({ id }: Bulk, { dueAt }: Head, now: Pick<Head, "bulk
   return marksIn(now.bulk).some((mark) => mark.id === id && mark.dueAt === dueAt);
 }
 
-/** Answers how many jobs that were due on this page an earlier call of this part has changed. */
-export function changedBefore({ homes, gone, cursor }: JobPage, { action }: BulkRequest, at: Bulk): number {
+/** Answers the ids of the jobs that were due on this page and that another call of this part has changed. */
+export function changedBefore(
+  { homes, gone, cursor }: JobPage,
+  { action }: BulkRequest,
+  at: Bulk,
+): ReadonlySet<string> {
   // A cancelled job counts only if the bulk cancels.
   const found = [...homes, ...gone].filter(
     (home) => isMarkedHere(home, at, cursor) && (action === "cancel") === (home.state === "cancelled"),
   );
-  return new Set(found.map(({ id }) => id)).size;
+  return new Set(found.map(({ id }) => id));
 }
 
 /** Says whether the bulk has changed a job while it was due on this page. Others with a mark were moved here by the bulk itself. */

@@ -234,6 +234,30 @@ describe("a part of a bulk that is sent again", () => {
     },
   );
 
+  it.each([
+    ["cancel", {}],
+    ["run", {}],
+    ["move", { dueAt: START + 50 * MINUTE }],
+  ] as const)(
+    "to %s %j while its first try runs counts a job once that both have met",
+    async (action, more) => {
+      const world = createWorld();
+      const home = await world.file({ delay: 90 * MINUTE });
+      await reschedule(world.ctx, home.id, { dueAt: START + 10 * MINUTE });
+      const asked = { action, ...more };
+      const at = begin(world, asked);
+      let second: BulkPart | undefined;
+      // Between the entry at which the job is due and its home, where the first try meets it again.
+      world.pool.hooks.after = async ({ operation, keys }) => {
+        if (operation !== "read" || !keys.some(({ pk }) => pk === home.pk)) return;
+        delete world.pool.hooks.after;
+        second = await runBulk(world.ctx, requestOf(asked), at);
+      };
+      const first = await runBulk(world.ctx, requestOf(asked), at);
+      for (const part of [first, second]) expect(part).toMatchObject({ matched: 1, changed: 1 });
+    },
+  );
+
   it.each(["run", "move", "redrive"] as const)(
     "to %s leaves it to a tick to send the jobs that its last try moved but did not send",
     async (action) => {
