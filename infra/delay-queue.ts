@@ -117,7 +117,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (props.longDelay !== false) this.promotions = new Promotions(this, "Promotions", parts);
     if (this.promotions) this.equip(this.promotions.fn);
     this.environment = { ...this.functionEnvironment, ...this.promotions?.environment };
-    const served = this.serve(parts, props.api);
+    const served = this.serve(parts, tick, props.api);
     if (served) this.api = served.api.http;
     this.control = new EventSourceControl(this, [tick.fn, ...(served ? [served.api.handler] : [])]);
     this.callWebhooks(parts);
@@ -271,13 +271,13 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   }
 
   /** The recurring schedules too, since callers of the API file them. */
-  private serve(parts: Parts, settings: DelayQueueProps["api"] = {}): Served | undefined {
+  private serve(parts: Parts, tick: Tick, settings: DelayQueueProps["api"] = {}): Served | undefined {
     if (settings.auth === "none") return undefined;
     const api = new JobApi(this, "Api", { ...parts, api: settings, consumers: this.consumers });
     for (const fn of api.functions) this.equip(fn);
     const recurring = new RecurringSchedules(this, "Recurring", parts);
     this.equip(recurring.fn);
-    recurring.grantManage(api.handler);
+    for (const fn of [api.handler, tick.fn]) recurring.grantManage(fn);
     this.promotions?.grantKeep(api.handler);
     return { api, recurring };
   }

@@ -258,6 +258,23 @@ export type Limited = Key & {
 };
 /** A topic that was paused at some time. */
 export type PausedTopic = Key & { v: number };
+/** A recurring schedule, from which EventBridge Scheduler's copy is made. `sk`: its name. */
+export type RecurringItem = Key & {
+  v: number;
+  /** It rises with each change. */
+  revision: number;
+  expression: string;
+  timezone: string;
+  /** ms. */
+  flexibleWindow?: number;
+  paused?: true;
+  /** The input of Scheduler's target (`occurrenceInput`). */
+  input: string;
+  /** The schedule is deleted. The item stays for a while, so that Scheduler's copy is deleted too, although a call may fail. */
+  removed?: true;
+  /** Set once the schedule is deleted. */
+  expiresAt?: number;
+};
 
 export type Item =
   | Home
@@ -274,6 +291,7 @@ export type Item =
   | Parked
   | Limited
   | PausedTopic
+  | RecurringItem
   | Troubled
   | TroubledTopic
   | Tombstone;
@@ -378,6 +396,13 @@ export const PAUSED_TOPICS = "paused";
 
 export function pausedTopicKey(topic: string): Key {
   return { pk: PAUSED_TOPICS, sk: topic };
+}
+
+/** The partition of the recurring schedules. */
+export const RECURRING = "recurring";
+
+export function recurringKey(name: string): Key {
+  return { pk: RECURRING, sk: name };
 }
 
 /** The partition of the topics that have had late jobs or retries. */

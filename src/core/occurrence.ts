@@ -4,7 +4,7 @@ import { toJson } from "./json.ts";
 /** The job that a recurring schedule files each time. `body` is JSON text. */
 export type Template = JobOptions & { readonly topic: string; readonly body: string };
 
-/** A recurring schedule as EventBridge Scheduler keeps it. Times are ms since the epoch. */
+/** A recurring schedule. Times are ms since the epoch. */
 export type Schedule = {
   readonly name: string;
   readonly expression: string;

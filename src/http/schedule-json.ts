@@ -2,7 +2,7 @@ import { MinutehandError } from "../core/errors.ts";
 import { optionsInSeconds, optionsOf } from "../core/job-options.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import { iso } from "../general/times.ts";
-import { nextOccurrences } from "../protocol/file/recurring.ts";
+import { nextOccurrences } from "../protocol/file/occurrences.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers.ts";
 
 const TOLD = 5;

@@ -1,0 +1,278 @@
+import { describe, expect, test, vi } from "vitest";
+import { MinutehandError } from "../../../src/core/errors.ts";
+import { RECURRING } from "../../../src/core/items.ts";
+import type { Schedule } from "../../../src/core/occurrence.ts";
+import { listSchedules } from "../../../src/protocol/file/find-schedule.ts";
+import { keepSchedules } from "../../../src/protocol/file/keep-schedules.ts";
+import {
+  type NewSchedule,
+  pauseSchedule,
+  putSchedule,
+  readSchedule,
+  removeSchedule,
+  runSchedule,
+} from "../../../src/protocol/file/recurring.ts";
+import { createWorld, HOUR, MINUTE, START, type World } from "../../support/world.ts";
+
+const hourly: NewSchedule = {
+  name: "hourly",
+  expression: "cron(0 * * * ? *)",
+  timezone: "UTC",
+  job: { topic: "orders", body: '{"n":1}' },
+};
+const other: NewSchedule = { ...hourly, job: { ...hourly.job, body: '{"n":2}' } };
+const inScheduler: Schedule = { ...hourly, anchor: START, createdAt: START, paused: false };
+const NOT_FOUND = expect.objectContaining({ code: "schedule-not-found" });
+const DOWN = new MinutehandError("unavailable", "Scheduler is down");
+const REFUSED = new MinutehandError("bad-request", "Scheduler refuses it");
+
+const itemsOf = (world: World) => world.pool.items().filter(({ pk }) => pk === RECURRING);
+const namesOf = async (world: World) =>
+  (await listSchedules(world.ctx, 100, undefined)).schedules.map(({ name }) => name);
+const bodyInScheduler = async (world: World) => (await world.schedules.read("hourly"))?.schedule.job.body;
+
+/** Passes to the next hour's minute in which the tick compares the schedules, and compares them. */
+async function compare(world: World): Promise<void> {
+  const sinceHour = world.now() % HOUR;
+  await world.pass((sinceHour < 23 * MINUTE ? 0 : HOUR) + 23 * MINUTE - sinceHour, { ticks: false });
+  await keepSchedules(world.ctx, world.now() + MINUTE);
+}
+
+/** Calls `act` while Scheduler fails, and expects the call to fail. */
+async function whileDown(world: World, act: () => Promise<unknown>, error = DOWN): Promise<void> {
+  const { create, update, remove } = world.schedules;
+  const fail = async () => {
+    throw error;
+  };
+  Object.assign(world.schedules, { create: fail, update: fail, remove: fail });
+  await expect(act()).rejects.toEqual(error);
+  Object.assign(world.schedules, { create, update, remove });
+}
+
+describe("a schedule whose copy in Scheduler is lost", () => {
+  test("is still read, listed, paused and run", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    await world.schedules.remove("hourly");
+    expect(await readSchedule(world.ctx, "hourly")).toMatchObject({ name: "hourly", job: hourly.job });
+    expect(await namesOf(world)).toEqual(["hourly"]);
+    expect((await runSchedule(world.ctx, "hourly", undefined)).outcome).toBe("created");
+    expect(await pauseSchedule(world.ctx, "hourly", true)).toMatchObject({ paused: true });
+    expect((await world.schedules.read("hourly"))?.schedule).toMatchObject({ paused: true });
+  });
+
+  test("gets its copy again within an hour, with the same times", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, { ...hourly, expression: "rate(90 minutes)" });
+    await world.schedules.remove("hourly");
+    await world.pass(2 * HOUR, { ticks: false });
+    await compare(world);
+    expect((await world.schedules.read("hourly"))?.schedule).toEqual(await readSchedule(world.ctx, "hourly"));
+    expect(world.schedules.fromOf("hourly")).toBe(START + MINUTE + 180 * MINUTE);
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: "trouble", what: expect.stringContaining("schedule hourly") }),
+    );
+  });
+
+  test("gets its copy again by the same PUT", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    await world.schedules.remove("hourly");
+    expect(await putSchedule(world.ctx, hourly)).toMatchObject({ outcome: "replaced" });
+    expect(await bodyInScheduler(world)).toBe('{"n":1}');
+  });
+
+  test("gets none if it never occurs again", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, { ...hourly, end: START + HOUR });
+    await world.schedules.remove("hourly");
+    await world.pass(2 * HOUR, { ticks: false });
+    await compare(world);
+    expect(await world.schedules.read("hourly")).toBeUndefined();
+    expect(world.events).toEqual([]);
+  });
+});
+
+describe("a call that stores a schedule and then fails in Scheduler", () => {
+  test.each<[string, (world: World) => Promise<void>]>([
+    ["a repeat", async (world) => void (await putSchedule(world.ctx, hourly))],
+    ["the tick", compare],
+  ])("to create it, is completed by %s", async (_, complete) => {
+    const world = createWorld();
+    await whileDown(world, () => putSchedule(world.ctx, hourly));
+    expect(await namesOf(world)).toEqual(["hourly"]);
+    await complete(world);
+    expect(await bodyInScheduler(world)).toBe('{"n":1}');
+  });
+
+  test.each<[string, (world: World) => Promise<void>]>([
+    ["a repeat", async (world) => void (await pauseSchedule(world.ctx, "hourly", true))],
+    ["the tick", compare],
+  ])("to pause it, is completed by %s", async (_, complete) => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    await whileDown(world, () => pauseSchedule(world.ctx, "hourly", true));
+    await complete(world);
+    expect((await world.schedules.read("hourly"))?.schedule.paused).toBe(true);
+  });
+
+  test.each<[string, (world: World) => Promise<void>]>([
+    [
+      "a repeat",
+      async ({ ctx }) => expect(await removeSchedule(ctx, "hourly")).toMatchObject({ name: "hourly" }),
+    ],
+    ["the tick", compare],
+  ])("to delete it, is completed by %s, and its body is gone", async (_, complete) => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    await whileDown(world, () => removeSchedule(world.ctx, "hourly"));
+    await expect(readSchedule(world.ctx, "hourly")).rejects.toEqual(NOT_FOUND);
+    expect(await namesOf(world)).toEqual([]);
+    await complete(world);
+    expect(await world.schedules.read("hourly")).toBeUndefined();
+    expect(JSON.stringify(itemsOf(world))).not.toContain("orders");
+    await expect(removeSchedule(world.ctx, "hourly")).rejects.toEqual(NOT_FOUND);
+  });
+
+  test("because Scheduler refuses the schedule, leaves no schedule, or the former one", async () => {
+    const world = createWorld();
+    await whileDown(world, () => putSchedule(world.ctx, hourly), REFUSED);
+    await expect(readSchedule(world.ctx, "hourly")).rejects.toEqual(NOT_FOUND);
+    await putSchedule(world.ctx, hourly);
+    await whileDown(world, () => putSchedule(world.ctx, other), REFUSED);
+    expect((await readSchedule(world.ctx, "hourly")).job.body).toBe('{"n":1}');
+  });
+});
+
+test("two changes at once leave in Scheduler what the table has, though the earlier one reaches Scheduler last", async () => {
+  const world = createWorld();
+  await putSchedule(world.ctx, hourly);
+  const { update } = world.schedules;
+  world.schedules.update = async (schedule, from) => {
+    world.schedules.update = update;
+    await putSchedule(world.ctx, { ...hourly, timezone: "Europe/Berlin" });
+    return update(schedule, from);
+  };
+  await putSchedule(world.ctx, other);
+  const schedule = await readSchedule(world.ctx, "hourly");
+  expect(schedule.timezone).toBe("Europe/Berlin");
+  expect((await world.schedules.read("hourly"))?.schedule).toEqual(schedule);
+});
+
+test("a deleted schedule can be put again, and stays when the tick compares", async () => {
+  const world = createWorld();
+  await putSchedule(world.ctx, hourly);
+  await removeSchedule(world.ctx, "hourly");
+  expect(await putSchedule(world.ctx, other)).toMatchObject({ outcome: "created" });
+  await compare(world);
+  expect((await readSchedule(world.ctx, "hourly")).job.body).toBe('{"n":2}');
+  expect(await bodyInScheduler(world)).toBe('{"n":2}');
+  expect(itemsOf(world)[0]).not.toHaveProperty("expiresAt");
+});
+
+describe("a schedule of an earlier version, which only Scheduler has,", () => {
+  test("is read, listed between the others, changed and run", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, { ...hourly, name: "a" });
+    await putSchedule(world.ctx, { ...hourly, name: "z" });
+    await world.schedules.create(inScheduler, undefined);
+    expect(await readSchedule(world.ctx, "hourly")).toEqual(inScheduler);
+    expect(await namesOf(world)).toEqual(["a", "hourly", "z"]);
+    expect((await runSchedule(world.ctx, "hourly", undefined)).outcome).toBe("created");
+    expect(await putSchedule(world.ctx, other)).toMatchObject({ outcome: "replaced" });
+    expect(await bodyInScheduler(world)).toBe('{"n":2}');
+    expect(itemsOf(world)).toHaveLength(3);
+  });
+
+  test("is listed once, on pages of any size", async () => {
+    const world = createWorld();
+    for (const name of ["a", "c", "e"]) await putSchedule(world.ctx, { ...hourly, name });
+    for (const name of ["b", "d"]) await world.schedules.create({ ...inScheduler, name }, undefined);
+    for (const limit of [1, 2, 3, 4, 5, 100]) {
+      const names: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await listSchedules(world.ctx, limit, cursor);
+        expect(page.schedules.length).toBeLessThanOrEqual(limit);
+        names.push(...page.schedules.map(({ name }) => name));
+        cursor = page.cursor;
+      } while (cursor !== undefined);
+      expect(names.toSorted()).toEqual(["a", "b", "c", "d", "e"]);
+    }
+  });
+
+  test("is stored in the table within an hour, so that its copy may be lost", async () => {
+    const world = createWorld();
+    await world.schedules.create(inScheduler, undefined);
+    await compare(world);
+    await world.schedules.remove("hourly");
+    expect(await readSchedule(world.ctx, "hourly")).toEqual(inScheduler);
+  });
+
+  test("can be deleted, and does not come back", async () => {
+    const world = createWorld();
+    await world.schedules.create(inScheduler, undefined);
+    await whileDown(world, () => removeSchedule(world.ctx, "hourly"));
+    await compare(world);
+    expect(await world.schedules.read("hourly")).toBeUndefined();
+    expect(await namesOf(world)).toEqual([]);
+  });
+});
+
+describe("the tick's comparison", () => {
+  test("writes nothing to Scheduler if nothing differs", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    const update = vi.spyOn(world.schedules, "update");
+    await compare(world);
+    expect(update).not.toHaveBeenCalled();
+    expect(world.events).toEqual([]);
+  });
+
+  test("writes what invokes another function than that of the present deployment", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    const { read } = world.schedules;
+    world.schedules.read = async (name) => {
+      const stored = await read(name);
+      return stored && { ...stored, isAimed: false };
+    };
+    const update = vi.spyOn(world.schedules, "update");
+    await compare(world);
+    expect(update).toHaveBeenCalledTimes(1);
+  });
+
+  test("goes on with the other schedules if one fails, and reports the failure", async () => {
+    const world = createWorld();
+    for (const name of ["a", "b", "c"]) {
+      await putSchedule(world.ctx, { ...hourly, name });
+      await world.schedules.remove(name);
+    }
+    const { create } = world.schedules;
+    world.schedules.create = async (schedule, from) => {
+      if (schedule.name === "b") throw DOWN;
+      return create(schedule, from);
+    };
+    await compare(world);
+    expect(await world.schedules.list(10, undefined)).toEqual({ names: ["a", "c"] });
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: "trouble", error: "Scheduler is down" }),
+    );
+  });
+
+  test("happens in one minute of each hour, and ends when the time is over", async () => {
+    const world = createWorld();
+    const page = vi.spyOn(world.pool, "page");
+    const ctx = { ...world.ctx, pool: world.pool };
+    for (let minute = 0; minute < 60; minute++) {
+      await keepSchedules(ctx, world.now() + MINUTE);
+      await world.pass(MINUTE, { ticks: false });
+    }
+    expect(page).toHaveBeenCalledTimes(1);
+    await putSchedule(world.ctx, hourly);
+    await world.schedules.remove("hourly");
+    await world.pass(23 * MINUTE, { ticks: false });
+    await keepSchedules(world.ctx, world.now());
+    expect(await world.schedules.read("hourly")).toBeUndefined();
+  });
+});
