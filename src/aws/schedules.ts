@@ -65,6 +65,10 @@ async function read(name: string, { client, target }: Settings): Promise<StoredS
     paused: found.State === "DISABLED",
     ...(minutes === undefined ? {} : { flexibleWindow: minutes * MINUTE }),
     ...stored,
+    // The template of a declared schedule does not know when it is deployed.
+    ...(stored.declared === undefined
+      ? {}
+      : { createdAt: found.CreationDate?.getTime() ?? stored.createdAt }),
   };
   const { Arn, RoleArn, DeadLetterConfig } = found.Target ?? {};
   const isAimed = Arn === target.target && RoleArn === target.role && DeadLetterConfig?.Arn === target.dlq;

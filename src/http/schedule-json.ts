@@ -9,7 +9,7 @@ const TOLD = 5;
 
 /** A schedule without the body of its jobs. */
 export async function scheduleSummaryOf(schedule: Schedule, now: number): Promise<ScheduleSummary> {
-  const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt } = schedule;
+  const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt, declared } = schedule;
   return {
     name,
     expression,
@@ -21,6 +21,7 @@ export async function scheduleSummaryOf(schedule: Schedule, now: number): Promis
     ...optionsInSeconds(optionsOf(schedule.job)),
     paused,
     createdAt: iso(createdAt),
+    ...(declared === undefined ? {} : { declared }),
     next: (await nextTimesOf(schedule, now)).map(iso),
   };
 }

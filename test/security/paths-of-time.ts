@@ -337,5 +337,7 @@ export async function compareSchedules({ ok, ctx, pass, tick }: Scenes): Promise
   pass(HOUR + 23 * MINUTE - (ctx.clock() % HOUR));
   await tick();
   expect((await schedules.read("different"))?.schedule).toEqual(copy);
-  expect((await schedules.list(9, undefined)).names.toSorted()).toEqual(["different", "earlier", "missing"]);
+  const names = ["different", "earlier", "missing", "nightly"];
+  expect((await schedules.list(9, undefined)).names.toSorted()).toEqual(names);
+  expect(await ok("GET", "/schedules/nightly")).toMatchObject({ declared: "Shop/Jobs", body: marked() });
 }

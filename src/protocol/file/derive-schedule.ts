@@ -25,12 +25,13 @@ export async function derive(ctx: Context, name: string): Promise<boolean> {
   throw changedMeanwhile(name);
 }
 
-/** Says whether Scheduler's copy is what the item says. An unneeded update could lose an occurrence that is due. */
+/** Says whether Scheduler's copy is what the item says, or belongs to a deployment. An unneeded update could lose an occurrence that is due. */
 export async function isDerived(
   ctx: Context,
   kept: Kept,
   copy: StoredSchedule | undefined,
 ): Promise<boolean> {
+  if (copy?.schedule.declared !== undefined) return true;
   if (kept.isRemoved) return copy === undefined && kept.schedule === undefined;
   if (copy && !isDeepStrictEqual(asStored(kept.schedule), copy.schedule)) return false;
   if (copy?.isAimed) return true;

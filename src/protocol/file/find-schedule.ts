@@ -4,7 +4,7 @@ import { BEGINNING, justAfter, type Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { schedulesOf } from "./derive-schedule.ts";
-import { type Kept, namesWithItems, pageOfKept, readKept } from "./schedule-items.ts";
+import { itemsOf, type Kept, pageOfKept, readKept } from "./schedule-items.ts";
 
 /** `kept`: its item, also that of a deleted schedule. `schedule`: absent if there is no such schedule. */
 export type Found = { readonly kept: Kept | undefined; readonly schedule: Schedule | undefined };
@@ -18,11 +18,17 @@ const MOST_PAGES = 10;
 const IN_TABLE = "table:";
 const IN_SCHEDULER = "scheduler:";
 
-/** Finds a schedule in the table or, if an earlier version has created it, in Scheduler. */
+/** Finds a schedule in the table or, if a deployment or an earlier version has created it, in Scheduler. */
 export async function findSchedule(ctx: Context, name: string): Promise<Found> {
   const kept = await readKept(ctx, name);
-  if (kept) return { kept, schedule: kept.isRemoved ? undefined : kept.schedule };
-  return { kept, schedule: (await schedulesOf(ctx).read(name))?.schedule };
+  if (kept?.isRemoved === false) return { kept, schedule: kept.schedule };
+  const copy = (await schedulesOf(ctx).read(name))?.schedule;
+  return { kept, schedule: copy && isSchedule(copy, kept) ? copy : undefined };
+}
+
+/** Says whether a copy without a live item is a schedule, and not that of a deleted one. */
+function isSchedule({ declared }: Schedule, removed: unknown): boolean {
+  return declared !== undefined || !removed;
 }
 
 /** A page can have fewer schedules than `limit`. Schedules of the table come first, and then those that only Scheduler has. */
@@ -40,7 +46,7 @@ export async function listSchedules(
   const { kept, last, more } = await pageOfKept(ctx, placeAfter(cursor.slice(IN_TABLE.length)), limit);
   const schedules = kept.flatMap((one) => (one.isRemoved ? [] : one.schedule));
   if (more && last !== undefined) return { schedules, cursor: `${IN_TABLE}${last}` };
-  const known = new Set(kept.map(({ name }) => name));
+  const known = new Set(schedules.map(({ name }) => name));
   const rest = await listFromScheduler(ctx, limit - schedules.length, undefined, known);
   const all = [...schedules, ...rest.schedules].sort((one, other) => (one.name < other.name ? -1 : 1));
   return { ...rest, schedules: all };
@@ -68,15 +74,18 @@ async function listFromScheduler(
   return { schedules, cursor: `${IN_SCHEDULER}${token ?? ""}` };
 }
 
-/** Those of these schedules that have no item: an earlier version has created them. */
+/** Those of these schedules that are not in the table: a deployment or an earlier version has created them. */
 export async function onlyInScheduler(
   ctx: Context,
   names: readonly string[],
   known: ReadonlySet<string>,
 ): Promise<Schedule[]> {
   const unknown = names.filter((name) => !known.has(name));
-  const inTable = await namesWithItems(ctx, unknown);
-  const outside = unknown.filter((name) => !inTable.has(name));
+  const items = await itemsOf(ctx, unknown);
+  const outside = unknown.filter((name) => !items.live.has(name));
   const copies = await inParallel(outside, WIDTH, (name) => schedulesOf(ctx).read(name));
-  return copies.flatMap((copy) => copy?.schedule ?? []);
+  return copies.flatMap((copy) => {
+    if (!copy) return [];
+    return isSchedule(copy.schedule, items.removed.has(copy.schedule.name)) ? copy.schedule : [];
+  });
 }

@@ -18,7 +18,7 @@ const WIDTH = 8;
 /**
  * Once an hour, makes Scheduler's copies equal to the schedules in the table: a copy may be missing after a restore of the table or a lost
  * call, and a deployment may have replaced what the copies invoke. Stores schedules that only Scheduler has: earlier versions kept them
- * there. Reports each failure. `until`: ms on the context's clock after which nothing new is begun.
+ * there. Declared schedules stay there, because the template has them. Reports each failure. `until`: ms on the context's clock after which nothing new is begun.
  */
 export async function keepSchedules(ctx: Context, until: number): Promise<void> {
   if (!ctx.schedules || minuteOf(ctx.clock()) % (60 * BUCKET) !== MINUTE_OF_HOUR * BUCKET) return;
@@ -58,7 +58,7 @@ async function storeOthers(ctx: Context, known: ReadonlySet<string>, until: numb
   do {
     const page = await schedulesOf(ctx).list(NAMES, cursor);
     for (const schedule of await onlyInScheduler(ctx, page.names, known))
-      await writeKept(ctx, schedule, undefined);
+      if (schedule.declared === undefined) await writeKept(ctx, schedule, undefined);
     cursor = page.cursor;
   } while (cursor !== undefined && ctx.clock() < until);
 }

@@ -14,7 +14,7 @@ import { markRemoved, writeKept } from "./schedule-items.ts";
 const MINUTE = 60_000;
 
 /** A schedule to put. Times are ms since the epoch. */
-export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt">;
+export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt" | "declared">;
 
 /**
  * Creates a recurring schedule, or replaces all its fields except `paused`. A rate without `start` counts from the whole minute after the
@@ -58,6 +58,7 @@ export async function removeSchedule(ctx: Context, name: string): Promise<Schedu
   schedulesOf(ctx);
   for (let i = 0; i < TRIES; i++) {
     const { kept, schedule } = await findSchedule(ctx, name);
+    requireNotDeclared(schedule);
     const removed = schedule ?? kept?.schedule;
     if (!removed) throw scheduleNotFound(name);
     if (!schedule || (await markRemoved(ctx, schedule, kept))) {
@@ -99,6 +100,7 @@ async function change(
   schedulesOf(ctx);
   for (let i = 0; i < TRIES; i++) {
     const { kept, schedule: before } = await findSchedule(ctx, name);
+    requireNotDeclared(before);
     const schedule = await make(before);
     const isSame = before !== undefined && isDeepStrictEqual(asStored(schedule), before);
     // An earlier version has stored the schedule in Scheduler alone.
@@ -144,6 +146,17 @@ function assertFits(schedule: Schedule): void {
     "too-large",
     `a schedule's job must have at most ${SCHEDULE_INPUT_BYTES} bytes (256 KB) in EventBridge Scheduler, which keeps ` +
       `each < as six bytes, got ${bytes}; keep larger data in S3 and send its address`,
+  );
+}
+
+/** @throws `bad-request` */
+function requireNotDeclared(schedule: Schedule | undefined): void {
+  if (schedule?.declared === undefined) return;
+  const { name, declared } = schedule;
+  throw new MinutehandError(
+    "bad-request",
+    `schedule ${name} must be changed where it is declared: in schedules of the construct ${declared}. Change it there, and deploy`,
+    { name },
   );
 }
 

@@ -28,11 +28,16 @@ export async function readKept(ctx: Context, name: string): Promise<Kept | undef
   return found && keptIn(found);
 }
 
-/** Which of these schedules have items, also deleted ones. */
-export async function namesWithItems(ctx: Context, names: readonly string[]): Promise<Set<string>> {
-  if (names.length === 0) return new Set();
-  const items = await ctx.pool.read(names.map(recurringKey));
-  return new Set(items.flatMap((item) => item?.sk ?? []));
+/** Which of these schedules the table has, and which of them are deleted. */
+export async function itemsOf(
+  ctx: Context,
+  names: readonly string[],
+): Promise<{ live: ReadonlySet<string>; removed: ReadonlySet<string> }> {
+  if (names.length === 0) return { live: new Set(), removed: new Set() };
+  const items = (await ctx.pool.read(names.map(recurringKey))).flatMap((item) => item ?? []);
+  const namesIn = (isRemoved: boolean) =>
+    new Set(items.filter((item) => "removed" in item === isRemoved).map(({ sk }) => sk));
+  return { live: namesIn(false), removed: namesIn(true) };
 }
 
 type Seen = Pick<Kept, "revision"> | undefined;

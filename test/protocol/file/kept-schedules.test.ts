@@ -219,6 +219,52 @@ describe("a schedule of an earlier version, which only Scheduler has,", () => {
   });
 });
 
+describe("a schedule that a construct declares", () => {
+  const declared: Schedule = { ...inScheduler, name: "nightly", declared: "Shop/Jobs" };
+  const REFUSED_CHANGE = expect.objectContaining({
+    code: "bad-request",
+    message:
+      "schedule nightly must be changed where it is declared: in schedules of the construct Shop/Jobs. Change it there, and deploy",
+  });
+  async function deployed(): Promise<World> {
+    const world = createWorld();
+    await world.schedules.create(declared, undefined);
+    return world;
+  }
+
+  test("is read, listed and run", async () => {
+    const world = await deployed();
+    await putSchedule(world.ctx, hourly);
+    expect(await readSchedule(world.ctx, "nightly")).toEqual(declared);
+    expect(await namesOf(world)).toEqual(["hourly", "nightly"]);
+    expect((await runSchedule(world.ctx, "nightly", undefined)).outcome).toBe("created");
+  });
+
+  test.each<[string, (world: World) => Promise<unknown>]>([
+    ["replaces", ({ ctx }) => putSchedule(ctx, { ...other, name: "nightly" })],
+    ["pauses", ({ ctx }) => pauseSchedule(ctx, "nightly", true)],
+    ["deletes", ({ ctx }) => removeSchedule(ctx, "nightly")],
+  ])("is not changed by a call that %s it", async (_, call) => {
+    const world = await deployed();
+    await expect(call(world)).rejects.toEqual(REFUSED_CHANGE);
+    expect((await world.schedules.read("nightly"))?.schedule).toEqual(declared);
+    expect(itemsOf(world)).toEqual([]);
+  });
+
+  test("is left alone by the tick, also if a schedule with its name was deleted before", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, { ...hourly, name: "nightly" });
+    await removeSchedule(world.ctx, "nightly");
+    await world.schedules.create(declared, undefined);
+    await compare(world);
+    expect((await world.schedules.read("nightly"))?.schedule).toEqual(declared);
+    expect(await readSchedule(world.ctx, "nightly")).toEqual(declared);
+    expect(await namesOf(world)).toEqual(["nightly"]);
+    await world.schedules.remove("nightly");
+    expect(await namesOf(world)).toEqual([]);
+  });
+});
+
 describe("the tick's comparison", () => {
   test("writes nothing to Scheduler if nothing differs", async () => {
     const world = createWorld();
