@@ -72,7 +72,7 @@ async function read(name: string, { client, target }: Settings): Promise<StoredS
   };
   const { Arn, RoleArn, DeadLetterConfig } = found.Target ?? {};
   const isAimed = Arn === target.target && RoleArn === target.role && DeadLetterConfig?.Arn === target.dlq;
-  return { schedule, isAimed };
+  return { schedule, isAimed, changedAt: found.LastModificationDate?.getTime() ?? 0 };
 }
 
 async function list(limit: number, cursor: string | undefined, { client, target }: Settings) {

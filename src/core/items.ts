@@ -256,6 +256,8 @@ export type Limited = Key & {
   /** Up to when starts were given while more jobs waited for a start. */
   until?: number;
 };
+/** Up to when the occurrences of all schedules were checked. */
+export type Checked = Key & { v: number; until: number };
 /** A topic that was paused at some time. */
 export type PausedTopic = Key & { v: number };
 /** A recurring schedule, from which EventBridge Scheduler's copy is made. `sk`: its name. */
@@ -270,6 +272,8 @@ export type RecurringItem = Key & {
   paused?: true;
   /** The input of Scheduler's target (`occurrenceInput`). */
   input: string;
+  /** When it became what it is. An earlier occurrence is none of it. */
+  changedAt: number;
   /** The schedule is deleted. The item stays for a while, so that Scheduler's copy is deleted too, although a call may fail. */
   removed?: true;
   /** Set once the schedule is deleted. */
@@ -292,6 +296,7 @@ export type Item =
   | Limited
   | PausedTopic
   | RecurringItem
+  | Checked
   | Troubled
   | TroubledTopic
   | Tombstone;
@@ -400,6 +405,8 @@ export function pausedTopicKey(topic: string): Key {
 
 /** The partition of the recurring schedules. */
 export const RECURRING = "recurring";
+
+export const CHECKED_KEY: Key = { pk: "checked", sk: "checked" };
 
 export function recurringKey(name: string): Key {
   return { pk: RECURRING, sk: name };

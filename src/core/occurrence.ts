@@ -27,6 +27,12 @@ export type Occurrence = { readonly name: string; readonly time: number; readonl
 
 const VERSION = 1;
 
+/** The token of an occurrence's once item. No caller's `Idempotency-Key` equals it (see `applyRule`). */
+export function occurrenceToken(name: string, time: number): string {
+  // rule: occurrence-named-by-its-time
+  return `§${name}§${new Date(time).toISOString()}`;
+}
+
 /** Writes the input of a schedule's target: the occurrence, and the parts of the schedule for which Scheduler has no field. */
 export function occurrenceInput({ name, start, end, anchor, createdAt, declared, job }: Schedule): string {
   const stored = { v: VERSION, name, start, end, anchor, createdAt, declared };

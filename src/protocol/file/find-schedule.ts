@@ -2,7 +2,7 @@ import { MinutehandError } from "../../core/errors.ts";
 import type { Schedule } from "../../core/occurrence.ts";
 import { BEGINNING, justAfter, type Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
-import type { Context } from "../ports.ts";
+import type { Context, StoredSchedule } from "../ports.ts";
 import { schedulesOf } from "./derive-schedule.ts";
 import { itemsOf, type Kept, pageOfKept, readKept } from "./schedule-items.ts";
 
@@ -67,7 +67,8 @@ async function listFromScheduler(
   let token = from;
   for (let i = 0; i < MOST_PAGES && schedules.length < limit; i++) {
     const page = await schedulesOf(ctx).list(limit - schedules.length, token);
-    schedules.push(...(await onlyInScheduler(ctx, page.names, known)));
+    const copies = await onlyInScheduler(ctx, page.names, known);
+    schedules.push(...copies.map(({ schedule }) => schedule));
     token = page.cursor;
     if (token === undefined) return { schedules };
   }
@@ -79,13 +80,13 @@ export async function onlyInScheduler(
   ctx: Context,
   names: readonly string[],
   known: ReadonlySet<string>,
-): Promise<Schedule[]> {
+): Promise<StoredSchedule[]> {
   const unknown = names.filter((name) => !known.has(name));
   const items = await itemsOf(ctx, unknown);
   const outside = unknown.filter((name) => !items.live.has(name));
   const copies = await inParallel(outside, WIDTH, (name) => schedulesOf(ctx).read(name));
   return copies.flatMap((copy) => {
     if (!copy) return [];
-    return isSchedule(copy.schedule, items.removed.has(copy.schedule.name)) ? copy.schedule : [];
+    return isSchedule(copy.schedule, items.removed.has(copy.schedule.name)) ? copy : [];
   });
 }

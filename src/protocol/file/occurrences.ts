@@ -14,6 +14,15 @@ export async function nextOccurrences(schedule: Schedule, now: number, count: nu
   return times;
 }
 
+/** The occurrences after `from` and up to `to`, as if the schedule were not paused. */
+export async function occurrencesIn(schedule: Schedule, from: number, to: number): Promise<number[]> {
+  const recurrence = await recurrenceOf(schedule);
+  const times: number[] = [];
+  for (let time = recurrence.next(from); time !== undefined && time <= to; time = recurrence.next(time))
+    times.push(time);
+  return times;
+}
+
 /** @throws `bad-request`: the schedule never occurs, or an `at(…)` has a start or an end */
 export async function assertOccurs(schedule: Schedule, now: number): Promise<void> {
   const { expression, start, end } = schedule;

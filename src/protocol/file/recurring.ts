@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { EVENT_AFTER, SCHEDULE_INPUT_BYTES } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type Occurrence, occurrenceInput, type Schedule } from "../../core/occurrence.ts";
+import { type Occurrence, occurrenceInput, occurrenceToken, type Schedule } from "../../core/occurrence.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import type { Context } from "../ports.ts";
 import { asStored, changedMeanwhile, derive, schedulesOf, TRIES } from "./derive-schedule.ts";
@@ -79,9 +79,7 @@ export async function runSchedule(ctx: Context, name: string, once: NewJob["once
 
 /** Idempotent for as long as the DLQ may keep the occurrence. @throws as `enqueue`; `job-not-found`: its job's retention is over */
 export async function fileOccurrence(ctx: Context, { name, time, job }: Occurrence): Promise<Enqueued> {
-  // rule: occurrence-named-by-its-time
-  // No caller's Idempotency-Key equals this token (see `applyRule`).
-  const token = `§${name}§${new Date(time).toISOString()}`;
+  const token = occurrenceToken(name, time);
   // rule: occurrence-filed-once
   return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
 }

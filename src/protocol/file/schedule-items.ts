@@ -14,7 +14,7 @@ import type { Context } from "../ports.ts";
 
 /** A recurring schedule in the table. */
 export type Kept = { readonly name: string; readonly revision: number } & (
-  | { readonly schedule: Schedule; readonly isRemoved: false }
+  | { readonly schedule: Schedule; readonly changedAt: number; readonly isRemoved: false }
   /** The schedule is deleted. `schedule`: what it was, until Scheduler's copy is deleted too. */
   | { readonly schedule: Schedule | undefined; readonly isRemoved: true }
 );
@@ -87,6 +87,7 @@ async function write(
     expression,
     timezone,
     input: occurrenceInput(schedule),
+    changedAt: ctx.clock(),
     ...(flexibleWindow === undefined ? {} : { flexibleWindow }),
     ...(paused && { paused: true as const }),
     ...removal,
@@ -103,12 +104,13 @@ async function write(
 
 /** `undefined`: no version has written this item. */
 function keptIn(item: RecurringItem): Kept | undefined {
-  const { sk: name, expression, timezone, flexibleWindow, paused = false, removed, revision } = item;
+  const { sk: name, expression, timezone, flexibleWindow, paused = false, removed } = item;
+  const { revision, changedAt } = item;
   const window = flexibleWindow === undefined ? {} : { flexibleWindow };
   const stored = storedInput(item.input);
   const schedule = stored && { name, expression, timezone, paused, ...window, ...stored };
   if (removed) return { name, revision, schedule, isRemoved: true };
-  return schedule && { name, revision, schedule, isRemoved: false };
+  return schedule && { name, revision, schedule, changedAt, isRemoved: false };
 }
 
 function reportUnreadable(ctx: Context, { sk }: Item): void {

@@ -5,6 +5,7 @@ import type { Schedule } from "../../../src/core/occurrence.ts";
 import { listSchedules } from "../../../src/protocol/file/find-schedule.ts";
 import { keepSchedules } from "../../../src/protocol/file/keep-schedules.ts";
 import {
+  fileOccurrence,
   type NewSchedule,
   pauseSchedule,
   putSchedule,
@@ -89,7 +90,7 @@ describe("a schedule whose copy in Scheduler is lost", () => {
     await world.pass(2 * HOUR, { ticks: false });
     await compare(world);
     expect(await world.schedules.read("hourly")).toBeUndefined();
-    expect(world.events).toEqual([]);
+    expect(world.events.filter(({ type }) => type === "trouble")).toEqual([]);
   });
 });
 
@@ -141,6 +142,72 @@ describe("a call that stores a schedule and then fails in Scheduler", () => {
     await putSchedule(world.ctx, hourly);
     await whileDown(world, () => putSchedule(world.ctx, other), REFUSED);
     expect((await readSchedule(world.ctx, "hourly")).job.body).toBe('{"n":1}');
+  });
+});
+
+describe("an occurrence that is not filed within a quarter of an hour", () => {
+  const TEN = START + HOUR;
+  const missed = ({ events }: World) => events.flatMap((event) => (event.type === "missed" ? [event] : []));
+  const fire = (world: World, time: number) =>
+    fileOccurrence(world.ctx, { name: "hourly", time, job: hourly.job });
+
+  test("is reported once, with its schedule and its time", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    await world.pass(HOUR, { ticks: false });
+    await compare(world);
+    expect(missed(world)).toEqual([{ type: "missed", topic: "orders", schedule: "hourly", times: [TEN] }]);
+    await fire(world, TEN + HOUR);
+    await compare(world);
+    await compare(world);
+    expect(missed(world).map(({ times }) => times)).toEqual([[TEN], [TEN + 2 * HOUR]]);
+  });
+
+  test("is reported a day later at most, if no tick has compared before", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    await compare(world);
+    await world.pass(30 * HOUR, { ticks: false });
+    await compare(world);
+    expect(missed(world).map(({ times }) => times.length)).toEqual([24]);
+  });
+
+  test("is reported an hour later if it could not be read before", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    await world.pass(HOUR, { ticks: false });
+    world.pool.hooks.before = ({ keys }) => {
+      if (keys.some(({ pk }) => pk.startsWith("once#"))) throw DOWN;
+    };
+    await compare(world);
+    world.pool.hooks.before = () => {};
+    await fire(world, TEN + HOUR);
+    await compare(world);
+    expect(missed(world).map(({ times }) => times)).toEqual([[TEN]]);
+  });
+
+  test("is not reported before its flexibleWindow is over, nor if it came in a pause or before the schedule was changed", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, { ...hourly, flexibleWindow: 30 * MINUTE });
+    await world.pass(HOUR, { ticks: false });
+    await compare(world);
+    expect(missed(world)).toEqual([]);
+    await pauseSchedule(world.ctx, "hourly", true);
+    await compare(world);
+    await pauseSchedule(world.ctx, "hourly", false);
+    await compare(world);
+    expect(missed(world)).toEqual([]);
+    await compare(world);
+    expect(missed(world).map(({ times }) => times)).toEqual([[TEN + 2 * HOUR]]);
+  });
+
+  test("is reported for a declared schedule too, but not for an untracked topic", async () => {
+    const world = createWorld();
+    await world.schedules.create({ ...inScheduler, declared: "Shop/Jobs" }, undefined);
+    await putSchedule(world.ctx, { ...hourly, name: "loose", job: { topic: "events", body: "1" } });
+    await world.pass(HOUR, { ticks: false });
+    await compare(world);
+    expect(missed(world).map(({ schedule }) => schedule)).toEqual(["hourly"]);
   });
 });
 
