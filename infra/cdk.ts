@@ -9,6 +9,7 @@ export type {
   EnqueueOn,
   EventMatch,
   IfLateProps,
+  ScheduleProps,
   TopicProps,
   WebhookTopicProps,
 } from "./props.ts";

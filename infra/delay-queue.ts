@@ -30,7 +30,7 @@ import { encryptLogs } from "./log-key.ts";
 import { Alarms } from "./monitoring/alarms.ts";
 import { Dashboard } from "./monitoring/dashboard.ts";
 import { queuePolicy, topicRules } from "./policy.ts";
-import type { DelayQueueProps } from "./props.ts";
+import type { ApiProps, DelayQueueProps } from "./props.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
 import { Tick } from "./tick.ts";
 import { tlsOnly } from "./tls-only.ts";
@@ -44,7 +44,7 @@ const HANDLER_MEMORY_MIB = 512;
 const DEFAULT_CONCURRENCY = 100;
 
 type Parts = QueueParts & { readonly encryptionKey: IKey | undefined };
-type Served = { readonly api: JobApi; readonly recurring: RecurringSchedules };
+type Served = { readonly api: JobApi | undefined; readonly recurring: RecurringSchedules | undefined };
 type Watched = Parts & {
   readonly tick: Tick;
   readonly promotions: Promotions | undefined;
@@ -117,17 +117,17 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (props.longDelay !== false) this.promotions = new Promotions(this, "Promotions", parts);
     if (this.promotions) this.equip(this.promotions.fn);
     this.environment = { ...this.functionEnvironment, ...this.promotions?.environment };
-    const served = this.serve(parts, props.api);
-    if (served) this.api = served.api.http;
-    this.control = new EventSourceControl(this, [tick.fn, ...(served ? [served.api.handler] : [])]);
+    const { api, recurring } = this.serve(parts, tick, props);
+    if (api) this.api = api.http;
+    this.control = new EventSourceControl(this, [tick.fn, ...(api ? [api.handler] : [])]);
     this.callWebhooks(parts);
     const events = this.applyEvents(parts, props);
     this.output(encryptionKey);
-    const watched = { ...parts, tick, promotions: this.promotions, recurring: served?.recurring, events };
+    const watched = { ...parts, tick, promotions: this.promotions, recurring, events };
     const { alarmTopic, runbookUrl } = props;
     const consumerOf = (topic: string) => this.consumers.get(topic);
     this.alarms = new Alarms(this, "Alarms", { ...watched, alarmTopic, runbookUrl, consumerOf });
-    if (props.dashboard) this.dashboard = this.show(watched, served?.api, props);
+    if (props.dashboard) this.dashboard = this.show(watched, api, props);
     for (const [topic, fn] of this.consumers) this.watchConsumer(topic, fn);
     this.node.addValidation({
       validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
@@ -274,16 +274,24 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     return queues;
   }
 
-  /** The recurring schedules too, since callers of the API file them. */
-  private serve(parts: Parts, settings: DelayQueueProps["api"] = {}): Served | undefined {
-    if (settings.auth === "none") return undefined;
-    const api = new JobApi(this, "Api", { ...parts, api: settings, consumers: this.consumers });
-    for (const fn of api.functions) this.equip(fn);
+  /** The API, and the recurring schedules if callers of the API can make them or the props declare them. */
+  private serve(parts: Parts, tick: Tick, props: DelayQueueProps): Served {
+    const { api: settings = {}, schedules = {} } = props;
+    const api = settings.auth === "none" ? undefined : this.createApi(parts, settings);
+    if (!api && Object.keys(schedules).length === 0) return { api, recurring: undefined };
     const recurring = new RecurringSchedules(this, "Recurring", parts);
     this.equip(recurring.fn);
-    recurring.grantManage(api.handler);
-    this.promotions?.grantKeep(api.handler);
+    for (const fn of api ? [api.handler, tick.fn] : []) recurring.grantManage(fn);
+    for (const [name, schedule] of Object.entries(schedules))
+      recurring.declare(this.node.path, name, schedule);
     return { api, recurring };
+  }
+
+  private createApi(parts: Parts, settings: ApiProps): JobApi {
+    const api = new JobApi(this, "Api", { ...parts, api: settings, consumers: this.consumers });
+    for (const fn of api.functions) this.equip(fn);
+    this.promotions?.grantKeep(api.handler);
+    return api;
   }
 
   private callWebhooks(parts: Parts): void {

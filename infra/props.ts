@@ -24,7 +24,7 @@ export type IfLateProps = IfLateSetting<Duration>;
 export type ApiProps = {
   /**
    * `iam`: callers sign their requests (SigV4) and need the permission `execute-api:Invoke`. `none`: there is no HTTP API. Producers then
-   * use `directClient`, workers of pull topics use `directWorker`, and there are no recurring schedules.
+   * use `directClient`, workers of pull topics use `directWorker`, and only the schedules in `schedules`.
    * @default "iam"
    */
   readonly auth?: "iam" | "none";
@@ -74,6 +74,54 @@ export type MaxThroughputProps = {
   readonly write?: number;
 };
 
+/** A schedule that the app declares: each occurrence files a job. `Topics`: the type of the body of each topic's jobs. */
+export type ScheduleProps<Topics = Record<string, unknown>> = {
+  [T in keyof Topics & string]: DeclaredSchedule<T, Topics[T]>;
+}[keyof Topics & string];
+
+type DeclaredSchedule<Topic, Body> = {
+  /** The topic of the jobs. */
+  readonly topic: Topic;
+  /** When a job is filed: `cron(minutes hours day-of-month month day-of-week year)`, as `docs/guides/schedules.md` explains. */
+  readonly expression: string;
+  /**
+   * The time zone of the expression: a name of the IANA database.
+   * @default "UTC"
+   */
+  readonly timezone?: string;
+  /** The body of the jobs: at most 200 KiB of JSON, without tokens. */
+  readonly body: Body;
+  /**
+   * How much later than its time an occurrence may come, 1 minute to 1 day.
+   * @default within a minute
+   */
+  readonly flexibleWindow?: Duration;
+  /**
+   * Whether no occurrence files a job.
+   * @default false
+   */
+  readonly paused?: boolean;
+  /**
+   * How long after the occurrence's time a job may start, at most 10 years. After that it does not run, and its state is `expired`.
+   * @default the topic's `ifLate`
+   */
+  readonly expiresAfter?: Duration;
+  /**
+   * How often a job runs before it is dead, 1 to 100.
+   * @default the topic's `maxAttempts`
+   */
+  readonly maxAttempts?: number;
+  /** @default none */
+  readonly tag?: string;
+  /** @default none */
+  readonly group?: string;
+  /**
+   * Makes a job due later than the occurrence, by a random duration up to this one, at most 1 day.
+   * @default the topic's `spread`
+   */
+  readonly spread?: Duration;
+};
+
 /**
  * The props of a queue. `Topics`: the type of the body of each topic's jobs, by topic. Then `topics` must have exactly these topics.
  */
@@ -84,6 +132,13 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    * 4 KB of environment variables, which contain each topic's differences from the defaults.
    */
   readonly topics: { readonly [T in keyof Topics & string]: TopicProps };
+  /**
+   * Recurring schedules that the stack owns, by name: 1 to 64 letters, digits, `.`, `-` and `_`. A deployment creates, changes and removes them. The API
+   * lists and runs them, and refuses to change them. The deployment fails if a caller of the API has made a schedule with the name.
+   * @example { nightly: { topic: "reports", expression: "cron(0 2 * * ? *)", timezone: "Europe/Berlin", body: { kind: "daily" } } }
+   * @default none: callers of the API make schedules
+   */
+  readonly schedules?: { readonly [name: string]: ScheduleProps<Topics> };
   /**
    * The start of the queues' names (`<prefix>-<topic>`), and the `service` of logs and metrics: 1 to 24 letters, digits and `-`. Two queues
    * in the same account and region need different prefixes.

@@ -1,10 +1,11 @@
 import { Aws, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
 import { Grant, type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { ScheduleGroup as SchedulerGroup } from "aws-cdk-lib/aws-scheduler";
+import { CfnSchedule, ScheduleGroup as SchedulerGroup } from "aws-cdk-lib/aws-scheduler";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { grantQueues } from "./access.ts";
+import type { ScheduleProps } from "./props.ts";
 
 export type ScheduleGroupProps = {
   readonly name: string;
@@ -25,11 +26,13 @@ export class ScheduleGroup extends Construct {
 
   private readonly role: Role;
   private readonly name: string;
+  private readonly group: SchedulerGroup;
+  private readonly target: CfnSchedule.TargetProperty;
 
   constructor(scope: Construct, id: string, props: ScheduleGroupProps) {
     super(scope, id);
     this.name = props.name;
-    const group = new SchedulerGroup(this, "Group", {
+    this.group = new SchedulerGroup(this, "Group", {
       scheduleGroupName: props.name,
       removalPolicy: RemovalPolicy.DESTROY,
     });
@@ -39,7 +42,7 @@ export class ScheduleGroup extends Construct {
         conditions: {
           StringEquals: {
             "aws:SourceAccount": Stack.of(this).account,
-            "aws:SourceArn": group.scheduleGroupArn,
+            "aws:SourceArn": this.group.scheduleGroupArn,
           },
         },
       }),
@@ -55,7 +58,29 @@ export class ScheduleGroup extends Construct {
       role: this.role.roleArn,
       ...(props.dlq && { dlq: props.dlq.queueArn }),
     };
+    this.target = {
+      arn: where.target,
+      roleArn: where.role,
+      ...(props.dlq && { deadLetterConfig: { arn: props.dlq.queueArn } }),
+    };
     this.environment = { [props.variable]: Stack.of(this).toJsonString(where) };
+  }
+
+  /** Declares a schedule, which belongs to the stack. `input`: what the target gets. */
+  declare(name: string, schedule: ScheduleProps, input: string): void {
+    const { expression, timezone = "UTC", paused = false, flexibleWindow } = schedule;
+    const declared = new CfnSchedule(this, `Declared-${name}`, {
+      name,
+      groupName: this.group.scheduleGroupName,
+      scheduleExpression: expression,
+      scheduleExpressionTimezone: timezone,
+      state: paused ? "DISABLED" : "ENABLED",
+      flexibleTimeWindow: flexibleWindow
+        ? { mode: "FLEXIBLE", maximumWindowInMinutes: flexibleWindow.toMinutes() }
+        : { mode: "OFF" },
+      target: { ...this.target, input },
+    });
+    declared.node.addDependency(this.group, this.role);
   }
 
   /** If `grantee` is a function, also sets its environment. */

@@ -7,7 +7,9 @@ import { Construct } from "constructs";
 import { grantPool, grantQueues, ONE_JOB_ACTIONS } from "./access.ts";
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
+import { declaredInput } from "./declared-schedule.ts";
 import type { PoolTable } from "./job-pool.ts";
+import type { ScheduleProps } from "./props.ts";
 import { queueSettings } from "./queue-settings.ts";
 import { acknowledgeAll, ScheduleGroup } from "./schedule-group.ts";
 import { DLQ_RETENTION, type QueueParts, type TopicQueues } from "./topic-queues.ts";
@@ -94,6 +96,11 @@ export class RecurringSchedules extends Construct {
       dlq: this.dlq,
       variable: "MINUTEHAND_SCHEDULES",
     });
+  }
+
+  /** Declares a schedule of the queue at `path`. */
+  declare(path: string, name: string, schedule: ScheduleProps): void {
+    this.group.declare(name, schedule, declaredInput(path, name, schedule));
   }
 
   /** Lets `grantee` create, change, read, list and delete schedules. If `grantee` is a function, also sets its environment. */

@@ -12,6 +12,7 @@ import { MOST_DASHBOARD_TOPICS } from "../monitoring/dashboard.ts";
 import { secondsOf } from "../policy.ts";
 import type { ApiProps, DelayQueueProps, MaxThroughputProps, WarmThroughputProps } from "../props.ts";
 import { days, shown } from "./check.ts";
+import { scheduleChecks, unknownScheduleProps } from "./schedule-checks.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
 /** The rest of an alarm's description needs room too: it may have 1,024 characters ("PutMetricAlarm", CloudWatch API Reference). */
@@ -26,7 +27,7 @@ const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
   ...{ topics: true, prefix: true, shards: true, table: true, warmThroughput: true, tickConcurrency: true },
   ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
   ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, runbookUrl: true, dashboard: true },
-  ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true },
+  ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true, schedules: true },
 };
 const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
   ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
@@ -39,7 +40,7 @@ export function validate(path: string, props: DelayQueueProps): void {
   const unknown = unknownProps(props);
   // The checks below read the props by their names.
   if (unknown.length > 0) throw invalid(path, unknown);
-  const checks = [...queueChecks(props), ...apiChecks(props.api ?? {})];
+  const checks = [...queueChecks(props), ...apiChecks(props.api ?? {}), ...scheduleChecks(path, props)];
   for (const [name, topic] of Object.entries(props.topics ?? {})) {
     const at = `topics.${name}`;
     checks.push(
@@ -64,6 +65,7 @@ function unknownProps(props: DelayQueueProps): string[] {
     ...unknownNames("api", "prop", props.api, Object.keys(API_PROPS)),
     ...unknownNames("warmThroughput", "prop", props.warmThroughput, Object.keys(WARM_PROPS)),
     ...unknownNames("maxThroughput", "prop", props.maxThroughput, Object.keys(MAX_PROPS)),
+    ...unknownScheduleProps(props.schedules),
     ...topics.flatMap(([name, topic]) => unknownSettings(`topics.${name}`, topic, settings)),
   ];
 }

@@ -216,7 +216,7 @@ export class Alarms extends Construct {
     this.alarm("AuditFound", {
       kind: "AuditFound",
       wrong:
-        "The audit found jobs that were due and had not run, and sent them again unless it could not read them",
+        "The audit found jobs that were due and had not run, and sent them again unless it could not read them; or occurrences of schedules were not filed",
       first: `see whether consumers are behind: ${this.command("topics")}`,
       metric: queueMetric(prefix, "AuditFound", { statistic: "Sum" }),
       threshold: 1,

@@ -3,8 +3,10 @@ import {
   CreateScheduleCommand,
   type CreateScheduleCommandInput,
   CreateScheduleGroupCommand,
+  DeleteScheduleCommand,
   GetScheduleCommand,
   type GetScheduleCommandOutput,
+  paginateListSchedules,
   ResourceNotFoundException,
   type SchedulerClient,
   UpdateScheduleCommand,
@@ -12,7 +14,13 @@ import {
 import { createEach, type Refusal } from "./create-each.ts";
 import type { ScheduleSpec } from "./resources.ts";
 
-/** Creates missing groups and schedules, and updates schedules that differ. Answers those that EventBridge Scheduler rejects. */
+/** Marks a schedule that the template declares. Others of its group were made by calls, and stay when they are not in the template. */
+const DECLARED = "declared by the template of the local stack";
+
+/**
+ * Creates missing groups and schedules, updates schedules that differ, and deletes schedules that an earlier template declared. Answers those
+ * that EventBridge Scheduler rejects.
+ */
 export async function createSchedules(
   groups: readonly string[],
   schedules: readonly ScheduleSpec[],
@@ -23,7 +31,25 @@ export async function createSchedules(
   const refusedSchedules = await createEach("schedule", schedules, (spec) =>
     createOrUpdateSchedule(inputOf(spec), client),
   );
-  return [...refusedGroups, ...refusedSchedules];
+  const kept = new Set(schedules.map(({ name }) => name));
+  const refusedLists = await createEach("schedule group", named, ({ name }) =>
+    removeOthers(name, kept, client),
+  );
+  return [...refusedGroups, ...refusedSchedules, ...refusedLists];
+}
+
+async function removeOthers(
+  group: string,
+  kept: ReadonlySet<string>,
+  client: SchedulerClient,
+): Promise<void> {
+  for await (const { Schedules = [] } of paginateListSchedules({ client }, { GroupName: group }))
+    for (const { Name } of Schedules) {
+      if (Name === undefined || kept.has(Name)) continue;
+      const found = await findSchedule({ Name, GroupName: group }, client);
+      if (found?.Description === DECLARED)
+        await client.send(new DeleteScheduleCommand({ Name, GroupName: group }));
+    }
 }
 
 async function createGroup(Name: string, client: SchedulerClient): Promise<void> {
@@ -37,6 +63,7 @@ async function createGroup(Name: string, client: SchedulerClient): Promise<void>
 function inputOf({ name, properties }: ScheduleSpec): CreateScheduleCommandInput {
   const { StartDate, EndDate, ...others } = properties;
   return {
+    Description: DECLARED,
     ...others,
     Name: name,
     ...(StartDate ? { StartDate: new Date(String(StartDate)) } : {}),
@@ -55,7 +82,7 @@ async function createOrUpdateSchedule(
 }
 
 async function findSchedule(
-  { Name, GroupName }: CreateScheduleCommandInput,
+  { Name, GroupName }: Pick<CreateScheduleCommandInput, "Name" | "GroupName">,
   client: SchedulerClient,
 ): Promise<GetScheduleCommandOutput | undefined> {
   try {

@@ -65,10 +65,14 @@ async function read(name: string, { client, target }: Settings): Promise<StoredS
     paused: found.State === "DISABLED",
     ...(minutes === undefined ? {} : { flexibleWindow: minutes * MINUTE }),
     ...stored,
+    // The template of a declared schedule does not know when it is deployed.
+    ...(stored.declared === undefined
+      ? {}
+      : { createdAt: found.CreationDate?.getTime() ?? stored.createdAt }),
   };
   const { Arn, RoleArn, DeadLetterConfig } = found.Target ?? {};
   const isAimed = Arn === target.target && RoleArn === target.role && DeadLetterConfig?.Arn === target.dlq;
-  return { schedule, isAimed };
+  return { schedule, isAimed, changedAt: found.LastModificationDate?.getTime() ?? 0 };
 }
 
 async function list(limit: number, cursor: string | undefined, { client, target }: Settings) {

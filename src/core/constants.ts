@@ -127,6 +127,8 @@ mustHold(READY_RETENTION <= SQS_MAX_RETENTION, "READY_RETENTION must be at most 
 export const STALE_AFTER = 90 * DAY;
 /** TTL deletes the note of a late job or of a retry this long after the note's time. Audits have passed it long before. */
 export const TROUBLED_AFTER = 10 * DAY;
+/** DynamoDB's TTL deletes the item of a deleted schedule this long after the deletion. No outage may last longer. */
+export const REMOVED_AFTER = 90 * DAY;
 /** TTL deletes an untracked job's home this long after its due time. If no tick runs for so long, the job is lost. */
 export const UNTRACKED_AFTER = 10 * DAY;
 /** The once item of an `Idempotency-Key` answers repeats for at least this long after its job was due and after its job has ended. */

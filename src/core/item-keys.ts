@@ -101,6 +101,15 @@ export function pausedTopicKey(topic: string): Key {
   return { pk: PAUSED_TOPICS, sk: topic };
 }
 
+/** The partition of the recurring schedules. */
+export const RECURRING = "recurring";
+
+export const CHECKED_KEY: Key = { pk: "checked", sk: "checked" };
+
+export function recurringKey(name: string): Key {
+  return { pk: RECURRING, sk: name };
+}
+
 /** Late jobs and retries have notes of their own, so that neither can hide the other. Also the partitions of the topics that have had such jobs. */
 export const TROUBLES = ["late", "retrying"] as const;
 export type Trouble = (typeof TROUBLES)[number];

@@ -136,8 +136,30 @@ export type Limited = Key & {
   /** Up to when starts were given while more jobs waited for a start. */
   until?: number;
 };
+/** Up to when the occurrences of all schedules were checked. */
+export type Checked = Key & { v: number; until: number };
 /** A topic that was paused at some time. */
 export type PausedTopic = Key & { v: number };
+
+/** A recurring schedule, from which EventBridge Scheduler's copy is made. `sk`: its name. */
+export type RecurringItem = Key & {
+  v: number;
+  /** It rises with each change. */
+  revision: number;
+  expression: string;
+  timezone: string;
+  /** ms. */
+  flexibleWindow?: number;
+  paused?: true;
+  /** The input of Scheduler's target (`occurrenceInput`). */
+  input: string;
+  /** When it became what it is. An earlier occurrence is none of it. */
+  changedAt: number;
+  /** The schedule is deleted. The item stays for a while, so that Scheduler's copy is deleted too, although a call may fail. */
+  removed?: true;
+  /** Set once the schedule is deleted. */
+  expiresAt?: number;
+};
 
 export type Item =
   | Home
@@ -154,6 +176,8 @@ export type Item =
   | Parked
   | Limited
   | PausedTopic
+  | RecurringItem
+  | Checked
   | Troubled
   | TroubledTopic
   | Tombstone;

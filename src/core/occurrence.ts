@@ -4,7 +4,7 @@ import { toJson } from "./json.ts";
 /** The job that a recurring schedule files each time. `body` is JSON text. */
 export type Template = JobOptions & { readonly topic: string; readonly body: string };
 
-/** A recurring schedule as EventBridge Scheduler keeps it. Times are ms since the epoch. */
+/** A recurring schedule. Times are ms since the epoch. */
 export type Schedule = {
   readonly name: string;
   readonly expression: string;
@@ -17,6 +17,8 @@ export type Schedule = {
   readonly flexibleWindow?: number;
   readonly paused: boolean;
   readonly createdAt: number;
+  /** The path of the construct that declares the schedule. Only a deployment changes it. Absent: callers of the API have made it. */
+  readonly declared?: string;
   readonly job: Template;
 };
 
@@ -25,9 +27,15 @@ export type Occurrence = { readonly name: string; readonly time: number; readonl
 
 const VERSION = 1;
 
+/** The token of an occurrence's once item. No caller's `Idempotency-Key` equals it (see `applyRule`). */
+export function occurrenceToken(name: string, time: number): string {
+  // rule: occurrence-named-by-its-time
+  return `§${name}§${new Date(time).toISOString()}`;
+}
+
 /** Writes the input of a schedule's target: the occurrence, and the parts of the schedule for which Scheduler has no field. */
-export function occurrenceInput({ name, start, end, anchor, createdAt, job }: Schedule): string {
-  const stored = { v: VERSION, name, start, end, anchor, createdAt };
+export function occurrenceInput({ name, start, end, anchor, createdAt, declared, job }: Schedule): string {
+  const stored = { v: VERSION, name, start, end, anchor, createdAt, declared };
   const body: unknown = JSON.parse(job.body);
   // Scheduler replaces keywords such as <aws.scheduler.scheduled-time> everywhere, also in a user's text.
   const text = toJson({ ...stored, job: { ...job, body } }).replaceAll("<", "\\u003c");
@@ -42,21 +50,23 @@ type Input = {
   end?: number;
   anchor: number;
   createdAt: number;
+  declared?: string;
   job: Omit<Template, "body"> & { body: unknown };
 };
 
 /** Reads the schedule from text that `occurrenceInput` wrote. `undefined` for any other text. */
 export function storedInput(
   text: string,
-): Pick<Schedule, "start" | "end" | "anchor" | "createdAt" | "job"> | undefined {
+): Pick<Schedule, "start" | "end" | "anchor" | "createdAt" | "declared" | "job"> | undefined {
   const input = inputOf(text);
   if (!input || !isTemplate(input.job)) return undefined;
-  const { start, end, anchor, createdAt } = input;
+  const { start, end, anchor, createdAt, declared } = input;
   return {
     ...(start === undefined ? {} : { start }),
     ...(end === undefined ? {} : { end }),
     anchor,
     createdAt,
+    ...(declared === undefined ? {} : { declared }),
     job: templateOf(input.job),
   };
 }

@@ -9,7 +9,7 @@ declare const position: unique symbol;
  */
 export type Position = string & { readonly [position]: true };
 
-/** The positions before and after all entries of a partition. Each sort key begins with a digit, or is the name of a topic. */
+/** The positions before and after all entries of a partition. Each sort key begins with a digit, or is the name of a topic or a schedule. */
 export const BEGINNING = " " as Position;
 export const END = "~" as Position;
 

@@ -2,14 +2,14 @@ import { MinutehandError } from "../core/errors.ts";
 import { optionsInSeconds, optionsOf } from "../core/job-options.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import { iso } from "../general/times.ts";
-import { nextOccurrences } from "../protocol/file/recurring.ts";
+import { nextOccurrences } from "../protocol/file/occurrences.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers/schedules.ts";
 
 const TOLD = 5;
 
 /** A schedule without the body of its jobs. */
 export async function scheduleSummaryOf(schedule: Schedule, now: number): Promise<ScheduleSummary> {
-  const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt } = schedule;
+  const { name, expression, timezone, start, end, flexibleWindow, paused, createdAt, declared } = schedule;
   return {
     name,
     expression,
@@ -21,6 +21,7 @@ export async function scheduleSummaryOf(schedule: Schedule, now: number): Promis
     ...optionsInSeconds(optionsOf(schedule.job)),
     paused,
     createdAt: iso(createdAt),
+    ...(declared === undefined ? {} : { declared }),
     next: (await nextTimesOf(schedule, now)).map(iso),
   };
 }

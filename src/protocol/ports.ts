@@ -145,6 +145,8 @@ export type StoredSchedule = {
   readonly schedule: Schedule;
   /** Whether the schedule has the target, role and DLQ that an update would write now. A deploy may have replaced one of these. */
   readonly isAimed: boolean;
+  /** When Scheduler's copy was last written: ms since the epoch. */
+  readonly changedAt: number;
 };
 
 /** Names have 1 to 64 characters of `0-9a-zA-Z-_.`. @throws `bad-request` if Scheduler refuses a call, `unavailable` if it may do it later */

@@ -37,6 +37,8 @@ export type ProtocolEvent =
   | { type: "swept"; shard: number; entries: number; lagMs: number }
   /** `found`: how many jobs should have run and have not, or cannot be read. */
   | { type: "audited"; shard: number; entries: number; found: number }
+  /** Occurrences of a schedule at these times are not filed. */
+  | { type: "missed"; topic: string; schedule: string; times: readonly number[] }
   /** Far jobs got no schedule, because the day has its `SCHEDULES_A_DAY`. The sweep sends them. */
   | { type: "unscheduled"; jobs: number }
   /** A step failed. `what`: what the protocol was doing. `topic`: empty if the step was for no single topic. */

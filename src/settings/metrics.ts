@@ -89,7 +89,8 @@ export const METRICS = {
   AuditFound: {
     unit: "Count",
     by: "queue",
-    meaning: "jobs that were due and had not run: the audit sent them again, or could not read them",
+    meaning:
+      "jobs that were due and had not run: the audit sent them again, or could not read them; and occurrences of schedules that were not filed",
   },
   Unreadable: {
     unit: "Count",

@@ -15,6 +15,7 @@ type Kept = {
   fields: Omit<Schedule, "start" | "end" | "anchor" | "createdAt" | "job">;
   input: string;
   from: number | undefined;
+  changedAt: number;
 };
 
 /** EventBridge Scheduler refuses a StartDate that is longer ago than this, ms. */
@@ -44,7 +45,9 @@ export function memorySchedules({ clock }: { clock: () => number }): MemorySched
     read: call((name) => {
       const one = kept.get(name);
       const stored = storedInput(one?.input ?? "");
-      return one && stored && { schedule: { ...one.fields, ...stored }, isAimed: true };
+      return (
+        one && stored && { schedule: { ...one.fields, ...stored }, isAimed: true, changedAt: one.changedAt }
+      );
     }),
     remove: call((name) => (kept.delete(name) ? "removed" : "missing")),
     list: call((limit, cursor) => listNames([...kept.keys()], limit, cursor)),
@@ -64,8 +67,16 @@ function keptOf(schedule: Schedule, from: number | undefined, now: number): Kept
       "EventBridge Scheduler refuses the schedule: StartDate is long past",
     );
   }
-  const { start: _, end: __, anchor: ___, createdAt: ____, job: _____, ...fields } = schedule;
-  return { fields, input: occurrenceInput(schedule), from };
+  const {
+    start: _,
+    end: __,
+    anchor: ___,
+    createdAt: ____,
+    job: _____,
+    declared: ______,
+    ...fields
+  } = schedule;
+  return { fields, input: occurrenceInput(schedule), from, changedAt: now };
 }
 
 /** The names of one page, and the cursor of the next. */

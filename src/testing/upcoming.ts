@@ -1,7 +1,8 @@
 import { AUDIT_AFTER, BUCKET, LOOKAHEAD } from "../core/constants.ts";
 import { minuteOf, parkedIn } from "../core/item-keys.ts";
 import { parseMessage, startOf } from "../core/message.ts";
-import { listSchedules, nextOccurrences } from "../protocol/file/recurring.ts";
+import { listSchedules } from "../protocol/file/find-schedule.ts";
+import { nextOccurrences } from "../protocol/file/occurrences.ts";
 import { readPauses } from "../protocol/gate/known-pauses.ts";
 import type { Context } from "../protocol/ports.ts";
 import { auditedUntil, firstBucketFrom } from "./empty-minutes.ts";

@@ -41,6 +41,7 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
   trouble: { topic: "t", type: "trouble", what: "w", error: "e" },
   unreadable: { type: "unreadable", what: "w", jobs: 1, id: "i", error: "e" },
   unscheduled: { type: "unscheduled", jobs: 1 },
+  missed: { topic: "t", type: "missed", schedule: "s", times: [0, 1] },
   "dead-letters-removed": { topic: "t", type: "dead-letters-removed", messages: 1 },
 };
 

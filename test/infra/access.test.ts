@@ -50,6 +50,12 @@ const KEEP_PROMOTIONS = [
   "iam:PassRole JobsPromotionsSchedulesRole",
 ];
 
+const MANAGE_SCHEDULES = [
+  ...onSchedules("schedules", "CreateSchedule", "UpdateSchedule", "GetSchedule", "DeleteSchedule"),
+  "scheduler:ListSchedules *",
+  "iam:PassRole JobsRecurringSchedulesRole",
+];
+
 function logs(log: string): string[] {
   return [`logs:CreateLogStream ${log}`, `logs:PutLogEvents ${log}`];
 }
@@ -68,6 +74,7 @@ describe("what each role may do, and nothing else", () => {
         ...onPool("Query", "DescribeTable"),
         "lambda:UpdateEventSourceMapping CloseTopicordertimeout",
         "lambda:InvokeFunction JobsTickSweeperFunction",
+        ...MANAGE_SCHEDULES,
         ...logs("JobsTickSweeperLog"),
         ...["JobsTopicordertimeoutReady", "JobsTopicworkReady"].flatMap((ready) => [
           `sqs:SendMessage ${ready}`,
@@ -90,9 +97,7 @@ describe("what each role may do, and nothing else", () => {
         "lambda:UpdateEventSourceMapping CloseTopicordertimeout",
         ...logs("JobsApiHandlerLog"),
         ...KEEP_PROMOTIONS,
-        ...onSchedules("schedules", "CreateSchedule", "UpdateSchedule", "GetSchedule", "DeleteSchedule"),
-        "scheduler:ListSchedules *",
-        "iam:PassRole JobsRecurringSchedulesRole",
+        ...MANAGE_SCHEDULES,
         "sqs:SendMessage JobsTopicordertimeoutReady",
         "sqs:SendMessage JobsTopicworkReady",
         "sqs:SendMessage JobsTopicworkDlq",
@@ -205,7 +210,7 @@ describe("what each role may do, and nothing else", () => {
       };
       return Statement.filter(({ Action }) => Action === "iam:PassRole");
     });
-    expect(statements).toHaveLength(3);
+    expect(statements).toHaveLength(4);
     for (const { Condition } of statements) {
       expect(Condition).toEqual({ StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } });
     }

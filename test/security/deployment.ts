@@ -141,6 +141,9 @@ export async function deploy(): Promise<Deployment> {
 function shopTemplate(webhookUrl: string): StackTemplate {
   const { stack, queue } = shopWith({
     shards: SHARDS,
+    schedules: {
+      nightly: { topic: "orders", expression: "cron(0 2 * * ? *)", body: { text: `${MARK} body` } },
+    },
     topics: {
       orders: { ...LIMIT, ...LATE, ...EVENTS },
       precise: { ...LIMIT, ...LATE, precision: "millisecond" },

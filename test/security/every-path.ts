@@ -8,7 +8,7 @@ import {
   pullEveryWay,
   pullHeld,
 } from "./paths-of-runs.ts";
-import { comeAbout, fileFarAhead, tickEveryWay } from "./paths-of-time.ts";
+import { comeAbout, compareSchedules, fileFarAhead, tickEveryWay } from "./paths-of-time.ts";
 import { createScenes } from "./scenes.ts";
 
 /** Lets the code meet the places where it calls AWS. `UNREACHABLE` in `roles.ts` lists the places that these scenes do not meet. */
@@ -36,4 +36,5 @@ export async function runEveryPath(deployment: Deployment): Promise<void> {
   await consumeOfBefore(scenes);
   await tickEveryWay(scenes);
   await comeAbout(scenes);
+  await compareSchedules(scenes);
 }

@@ -67,8 +67,13 @@ const DIRECT = ["src/client/direct-client.ts", "src/client/direct-worker.ts"];
 /** The packages, of AWS and of others, that only some bundles contain, and the entry files of these bundles. */
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
-  // Only these entries file far jobs, which get a schedule each.
-  "@aws-sdk/client-scheduler": ["functions/api.ts", "functions/event.ts", "src/client/direct-client.ts"],
+  // The tick compares recurring schedules with those of the table. The other entries file far jobs, which get a schedule each.
+  "@aws-sdk/client-scheduler": [
+    "functions/api.ts",
+    "functions/event.ts",
+    "functions/tick.ts",
+    "src/client/direct-client.ts",
+  ],
   "@aws-sdk/client-secrets-manager": ["functions/webhook.ts"],
   // It judges which addresses may be called, when a job is filed and when its webhook is called.
   "ipaddr.js": ["functions/api.ts", "functions/webhook.ts", "src/client/direct-client.ts"],
@@ -77,8 +82,8 @@ const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   standardwebhooks: ["functions/webhook.ts"],
   "@stablelib/base64": ["functions/webhook.ts"],
   "fast-sha256": ["functions/webhook.ts"],
-  // The calendar of recurring schedules: the API says when they come next.
-  croner: ["functions/api.ts"],
+  // The calendar of recurring schedules: the API says when they come next, and both write this to Scheduler.
+  croner: ["functions/api.ts", "functions/tick.ts"],
   hono: ["functions/api.ts", "functions/receive.ts"],
   zod: ["functions/api.ts", "functions/receive.ts", ...DIRECT],
 };

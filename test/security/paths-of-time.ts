@@ -3,11 +3,13 @@ import { DAY } from "../../src/core/constants.ts";
 import type { Home } from "../../src/core/home.ts";
 import { parkedKey } from "../../src/core/item-keys.ts";
 import { ITEM_VERSION } from "../../src/core/items.ts";
+import type { Schedule } from "../../src/core/occurrence.ts";
 import { resumeTopic } from "../../src/protocol/change/pause.ts";
 import { enqueue, enqueueMany } from "../../src/protocol/file/enqueue.ts";
+import { removeSchedule } from "../../src/protocol/file/recurring.ts";
 import type { NewJob } from "../../src/protocol/new-job.ts";
 import { claim } from "../../src/protocol/run/claim.ts";
-import { MINUTE, SECOND } from "../support/world.ts";
+import { HOUR, MINUTE, SECOND } from "../support/world.ts";
 import { MARK } from "./deployment.ts";
 import { isNote, isPause, marked, type Scenes, type Step, TOPICS, TRACKED } from "./scenes.ts";
 
@@ -316,4 +318,28 @@ function tickWithBacklog({ meanwhile, pass, tick }: Scenes): Promise<void> {
   function given(): void {
     hasGiven = true;
   }
+}
+
+/** The tick finds copies in Scheduler that are missing, that differ, that are of a deleted schedule, and one of an earlier version. */
+export async function compareSchedules({ ok, ctx, pass, tick }: Scenes): Promise<void> {
+  const { schedules } = ctx;
+  if (!schedules) throw new Error("the scenes need EventBridge Scheduler");
+  const put = (name: string) =>
+    ok("PUT", `/schedules/${name}`, { topic: "orders", body: marked(), expression: "rate(1 hour)" });
+  for (const name of ["missing", "different", "deleted"]) await put(name);
+  const copy = (await schedules.read("different"))?.schedule as Schedule;
+  await schedules.remove("missing");
+  await schedules.update({ ...copy, paused: true }, undefined);
+  await schedules.create({ ...copy, name: "earlier" }, undefined);
+  const down = async () => Promise.reject(new Error("down"));
+  const withoutScheduler = { ...ctx, schedules: { ...schedules, remove: down } };
+  await expect(removeSchedule(withoutScheduler, "deleted")).rejects.toThrow("down");
+  await ok("GET", "/schedules?limit=1");
+  await ok("GET", "/schedules");
+  pass(HOUR + 23 * MINUTE - (ctx.clock() % HOUR));
+  await tick();
+  expect((await schedules.read("different"))?.schedule).toEqual(copy);
+  const names = ["different", "earlier", "missing", "nightly"];
+  expect((await schedules.list(9, undefined)).names.toSorted()).toEqual(names);
+  expect(await ok("GET", "/schedules/nightly")).toMatchObject({ declared: "Shop/Jobs", body: marked() });
 }

@@ -16,6 +16,14 @@ const scheduleSummary = answer(
     ...answeredScheduleOptions,
     paused: z.boolean(),
     createdAt: time,
+    declared: z.exactOptional(
+      text.check(
+        z.meta({
+          description:
+            "The path of the construct that declares the schedule. Only a deployment of that stack changes or deletes it.",
+        }),
+      ),
+    ),
     next: z.array(time).check(
       z.meta({
         description: "The next five occurrences. While the schedule is paused, they file no jobs.",

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { Schedule } from "../../core/occurrence.ts";
+import { listSchedules } from "../../protocol/file/find-schedule.ts";
 import {
-  listSchedules,
   type NewSchedule,
   pauseSchedule,
   putSchedule,

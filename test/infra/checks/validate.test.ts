@@ -33,6 +33,10 @@ const UNKNOWN: readonly [object, string][] = [
     { topics, maxThroughput: { reads: 1 } },
     'maxThroughput has an unknown prop "reads" (did you mean "read"?)',
   ],
+  [
+    { topics, schedules: { nightly: { topic: "work", timezon: "UTC" } } },
+    'schedules.nightly has an unknown prop "timezon" (did you mean "timezone"?)',
+  ],
   [{ topics, color: "red" }, 'the queue has an unknown prop "color"; allowed are topics, '],
   [
     { topics: { work: { maxAttempt: 3 } } },

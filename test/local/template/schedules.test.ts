@@ -1,4 +1,4 @@
-import { GetScheduleCommand } from "@aws-sdk/client-scheduler";
+import { CreateScheduleCommand, GetScheduleCommand, ListSchedulesCommand } from "@aws-sdk/client-scheduler";
 import { expect, test } from "vitest";
 import { createSchedules } from "../../../local/template/schedules.ts";
 import { schedulerForEach } from "../services/scheduler-client.ts";
@@ -46,4 +46,19 @@ test("a rejected schedule is named and the others are created; an existing sched
   ]);
   await scheduler.clock.advanceTo(Date.UTC(2026, 2, 14));
   expect(await createSchedules(["jobs"], [daily(9)], scheduler.client)).toEqual([]);
+});
+
+test("a schedule that the template no longer declares is deleted, and one that a call has made stays", async () => {
+  const { properties } = daily(9);
+  await createSchedules(["jobs"], [daily(9), { ...daily(9), name: "weekly" }], scheduler.client);
+  const made = {
+    ...properties,
+    Name: "made",
+    StartDate: undefined,
+    FlexibleTimeWindow: { Mode: "OFF" },
+  } as const;
+  await scheduler.client.send(new CreateScheduleCommand(made));
+  await createSchedules(["jobs"], [daily(9)], scheduler.client);
+  const { Schedules = [] } = await scheduler.client.send(new ListSchedulesCommand({ GroupName: "jobs" }));
+  expect(Schedules.map(({ Name }) => Name).sort()).toEqual(["daily", "made"]);
 });

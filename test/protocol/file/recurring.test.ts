@@ -2,11 +2,11 @@ import { describe, expect, test, vi } from "vitest";
 import { DAY } from "../../../src/core/constants.ts";
 import { parseOccurrence } from "../../../src/core/occurrence.ts";
 import { reschedule } from "../../../src/protocol/change/reschedule.ts";
+import { listSchedules } from "../../../src/protocol/file/find-schedule.ts";
+import { nextOccurrences } from "../../../src/protocol/file/occurrences.ts";
 import {
   fileOccurrence,
-  listSchedules,
   type NewSchedule,
-  nextOccurrences,
   pauseSchedule,
   putSchedule,
   readSchedule,
@@ -312,8 +312,7 @@ describe("schedules", () => {
     for (const name of ["a", "b", "c"]) await put(world, { name });
     const first = await listSchedules(world.ctx, 2, undefined);
     expect(first.schedules.map(({ name }) => name)).toEqual(["a", "b"]);
-    const { read } = world.schedules;
-    world.schedules.read = async (name) => (name === "c" ? undefined : read(name));
+    await removeSchedule(world.ctx, "c");
     expect(await listSchedules(world.ctx, 2, first.cursor)).toEqual({ schedules: [] });
   });
 

@@ -1,0 +1,150 @@
+import { type Duration, Token } from "aws-cdk-lib";
+import { type Check, onlyFor, wholeNumber } from "../../src/core/check.ts";
+import { BODY_BYTES, LONGEST_WINDOW_MINUTES, SCHEDULE_INPUT_BYTES } from "../../src/core/constants.ts";
+import { JOB_OPTIONS, type JobOption } from "../../src/core/job-options.ts";
+import { toJson } from "../../src/core/json.ts";
+import { parseExpression } from "../../src/cron/expression.ts";
+import { unknownNames } from "../../src/general/unknown-names.ts";
+import { DECLARED_OPTIONS, declaredInput } from "../declared-schedule.ts";
+import type { DelayQueueProps, ScheduleProps, TopicProps } from "../props.ts";
+
+type Schedules = DelayQueueProps["schedules"];
+
+const NAMES = ["topic", "expression", "timezone", "body", "flexibleWindow", "paused", ...DECLARED_OPTIONS];
+const PLAIN = /^\P{Cc}+$/u;
+
+/** Only plain JavaScript can give an unknown name. */
+export function unknownScheduleProps(schedules: Schedules = {}): string[] {
+  return Object.entries(schedules).flatMap(([name, schedule]) =>
+    unknownNames(`schedules.${name}`, "prop", schedule, NAMES),
+  );
+}
+
+/** The rules of the API for a schedule. A template does not know when it is deployed, so it has no rate, start or end. */
+export function scheduleChecks(
+  path: string,
+  { schedules = {}, topics = {} }: Pick<DelayQueueProps, "schedules" | "topics">,
+): Check[] {
+  return Object.entries(schedules).flatMap(([name, given]) => {
+    // Plain JavaScript may give null.
+    const schedule = Object(given) as ScheduleProps;
+    const at = `schedules.${name}`;
+    const topic = Object.hasOwn(topics, schedule.topic) ? topics[schedule.topic] : undefined;
+    return [
+      {
+        holds: /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/.test(name),
+        rule: "a schedule's name must fit into EventBridge Scheduler",
+        actual: name,
+        allowed: '1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
+      },
+      {
+        holds: topic !== undefined,
+        rule: `${at}.topic must be a topic of the queue`,
+        actual: schedule.topic,
+        allowed: Object.keys(topics).join(" or "),
+      },
+      expressionCheck(at, schedule),
+      ...bodyChecks(path, at, name, schedule),
+      windowCheck(`${at}.flexibleWindow`, schedule.flexibleWindow),
+      ...DECLARED_OPTIONS.map((option) => optionCheck(`${at}.${option}`, option, schedule[option])),
+      ...(topic ? topicChecks(at, schedule, topic) : []),
+    ];
+  });
+}
+
+function expressionCheck(at: string, { expression, timezone = "UTC" }: ScheduleProps): Check {
+  const isCron = typeof expression === "string" && expression.startsWith("cron(");
+  const fault = isCron ? expressionFault(expression, timezone) : undefined;
+  return {
+    holds: isCron && fault === undefined,
+    rule: `${at}.${fault ?? "expression must be cron(…), because a template does not know when a rate begins"}`,
+    actual: fault?.startsWith("timezone") ? timezone : expression,
+    allowed: "cron(…) in an IANA time zone, such as cron(0/15 * * * ? *) for every 15 minutes",
+  };
+}
+
+/** Begins with the name of the prop. */
+function expressionFault(expression: string, timezone: string): string | undefined {
+  try {
+    const next = parseExpression(expression, { timezone }).next(0);
+    return next === undefined ? "expression must have an occurrence" : undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return error.message;
+    throw error;
+  }
+}
+
+function bodyChecks(path: string, at: string, name: string, schedule: ScheduleProps): Check[] {
+  const given = schedule.body !== undefined;
+  const text = given ? toJson(schedule.body) : "";
+  const input = given ? declaredInput(path, name, schedule) : "";
+  return [
+    {
+      holds: given && !Token.isUnresolved(text),
+      rule: `${at}.body must be known when the app is synthesised`,
+      actual: schedule.body,
+      allowed: "a value that JSON can hold, without tokens",
+    },
+    {
+      holds: Buffer.byteLength(text) <= BODY_BYTES && Buffer.byteLength(input) <= SCHEDULE_INPUT_BYTES,
+      rule: `${at}.body must fit into EventBridge Scheduler, which keeps each < as six bytes`,
+      actual: `${Buffer.byteLength(text)} bytes`,
+      allowed: `${BODY_BYTES} bytes of JSON, and ${SCHEDULE_INPUT_BYTES} bytes in EventBridge Scheduler`,
+    },
+  ];
+}
+
+function windowCheck(at: string, window: Duration | undefined): Check {
+  const minutes = window?.toMinutes({ integral: false });
+  return { ...wholeNumber(at, minutes, 1, LONGEST_WINDOW_MINUTES), rule: `${at} must be whole minutes` };
+}
+
+function optionCheck(at: string, name: JobOption, value: unknown): Check {
+  const option = JOB_OPTIONS[name];
+  switch (option.kind) {
+    case "count":
+      return wholeNumber(at, value as number, option.least, option.most);
+    case "duration": {
+      const ms = (value as Duration | undefined)?.toMilliseconds({ integral: false });
+      return wholeNumber(at, ms, "isLongerThan0" in option ? 1 : 0, option.most);
+    }
+    case "ascii":
+      return textCheck(at, value, new RegExp(`^[!-~]{1,${option.mostChars}}$`), option.mostChars);
+    case "text":
+      return textCheck(at, value, PLAIN, option.mostBytes);
+    default:
+      throw new Error(`schedules cannot declare ${name}`);
+  }
+}
+
+function textCheck(at: string, actual: unknown, pattern: RegExp, mostBytes: number): Check {
+  const isText = typeof actual === "string" && pattern.test(actual) && Buffer.byteLength(actual) <= mostBytes;
+  const holds = actual === undefined || (isText && actual.isWellFormed());
+  return {
+    holds,
+    rule: `${at} must be text without control characters`,
+    actual,
+    allowed: `${mostBytes} bytes`,
+  };
+}
+
+/** What the topic's consumer and tracking allow. */
+function topicChecks(at: string, schedule: ScheduleProps, { webhook, tracking }: TopicProps): Check[] {
+  const { expiresAfter, maxAttempts = 0 } = schedule;
+  const { mostAttempts = maxAttempts } = webhook ?? {};
+  return [
+    onlyFor("a tracked topic", tracking !== "none", `${at}.expiresAfter`, expiresAfter),
+    {
+      holds: webhook === undefined || webhook.url !== undefined,
+      rule: `${at}.topic needs webhook.url, because a declared schedule names no receiver`,
+      actual: webhook?.url,
+      allowed: "a URL in webhook.url",
+    },
+    {
+      holds: maxAttempts <= mostAttempts,
+      rule: `${at}.maxAttempts must be at most the topic's webhook.mostAttempts`,
+      actual: maxAttempts,
+      allowed: `at most ${mostAttempts}`,
+    },
+  ];
+}

@@ -1,0 +1,141 @@
+import { Aws, Duration, Token } from "aws-cdk-lib";
+import { describe, expect, it } from "vitest";
+import { validate } from "../../infra/checks/validate.ts";
+import type { DelayQueueProps, ScheduleProps } from "../../infra/props.ts";
+import { parseOccurrence, storedInput } from "../../src/core/occurrence.ts";
+import { resourcesOf } from "./resources.ts";
+import { shopWith, templateOf } from "./shop-stack.ts";
+
+const topics = { work: {}, loose: { tracking: "none" }, calls: { webhook: {} } } as const;
+const nightly: ScheduleProps = { topic: "work", expression: "cron(0 2 * * ? *)", body: { kind: "daily" } };
+
+type Declared = {
+  DependsOn: string[];
+  Properties: { Target: { Input: string; [name: string]: unknown }; [name: string]: unknown };
+};
+
+function declaredIn(props: Partial<DelayQueueProps>) {
+  const template = templateOf(shopWith({ topics, ...props }).stack);
+  const found = resourcesOf(template, "AWS::Scheduler::Schedule") as unknown as [string, Declared][];
+  const dependencies = found.flatMap(([, { DependsOn }]) => DependsOn);
+  return { template, dependencies, schedules: found.map(([, { Properties }]) => Properties) };
+}
+
+describe("a declared schedule", () => {
+  it("belongs to the stack, in the group of the queue's other schedules", () => {
+    const { dependencies, schedules } = declaredIn({ schedules: { nightly } });
+    expect(dependencies).toEqual([
+      expect.stringMatching(/^JobsRecurringSchedulesGroup/),
+      expect.stringMatching(/^JobsRecurringSchedulesRoleDefaultPolicy/),
+      expect.stringMatching(/^JobsRecurringSchedulesRole/),
+    ]);
+    expect(schedules).toEqual([
+      {
+        Name: "nightly",
+        GroupName: "minutehand-schedules",
+        ScheduleExpression: "cron(0 2 * * ? *)",
+        ScheduleExpressionTimezone: "UTC",
+        State: "ENABLED",
+        FlexibleTimeWindow: { Mode: "OFF" },
+        Target: {
+          Arn: { "Fn::GetAtt": [expect.stringMatching(/^JobsRecurringOccurrenceFunction/), "Arn"] },
+          RoleArn: { "Fn::GetAtt": [expect.stringMatching(/^JobsRecurringSchedulesRole/), "Arn"] },
+          DeadLetterConfig: { Arn: { "Fn::GetAtt": [expect.stringMatching(/^JobsRecurringDlq/), "Arn"] } },
+          Input: expect.any(String),
+        },
+      },
+    ]);
+  });
+
+  it("gives its function what the function files, and the API what it answers", () => {
+    const options = { maxAttempts: 2, tag: "t", group: "g" };
+    const durations = { expiresAfter: Duration.hours(1), spread: Duration.minutes(2) };
+    const full = { ...nightly, ...options, ...durations, timezone: "Europe/Berlin", body: { text: "<b>" } };
+    const { schedules } = declaredIn({
+      schedules: { full: { ...full, paused: true, flexibleWindow: Duration.minutes(5) } },
+    });
+    expect(schedules).toMatchObject([
+      {
+        ScheduleExpressionTimezone: "Europe/Berlin",
+        State: "DISABLED",
+        FlexibleTimeWindow: { Mode: "FLEXIBLE", MaximumWindowInMinutes: 5 },
+      },
+    ]);
+    const input = schedules[0]?.Target.Input ?? "";
+    const job = {
+      topic: "work",
+      body: '{"text":"<b>"}',
+      ...options,
+      expiresAfter: 3_600_000,
+      spread: 120_000,
+    };
+    expect(storedInput(input)).toMatchObject({ declared: "Shop/Jobs", job });
+    const fired = JSON.parse(input.replace("<aws.scheduler.scheduled-time>", "2026-03-01T02:00:00Z"));
+    expect(parseOccurrence(fired)).toEqual({ name: "full", time: Date.UTC(2026, 2, 1, 2), job });
+  });
+
+  it("needs no API: without it, the stack has the schedules and nobody may change them", () => {
+    const { template, schedules } = declaredIn({ schedules: { nightly }, api: { auth: "none" } });
+    expect(schedules).toHaveLength(1);
+    expect(JSON.stringify(resourcesOf(template, "AWS::IAM::Policy"))).not.toContain(
+      "scheduler:CreateSchedule minutehand-schedules",
+    );
+    expect(declaredIn({ api: { auth: "none" } }).template.Resources).not.toHaveProperty("JobsRecurringDlq");
+  });
+
+  it("changes nothing else: a stack without schedules has none", () => {
+    expect(declaredIn({}).schedules).toEqual([]);
+  });
+});
+
+const refused = (more: Partial<ScheduleProps>, name = "nightly"): DelayQueueProps => ({
+  topics,
+  schedules: { [name]: { ...nightly, ...more } },
+});
+
+describe("a schedule is refused at synth", () => {
+  it.each<[DelayQueueProps, string]>([
+    [
+      refused({}, "a b"),
+      'a schedule\'s name must fit into EventBridge Scheduler, is "a b"; allowed: 1 to 64',
+    ],
+    [refused({}, ".."), 'is ".."; allowed: 1 to 64 characters'],
+    [
+      refused({ topic: "gone" }),
+      'schedules.nightly.topic must be a topic of the queue, is "gone"; allowed: work or loose or calls',
+    ],
+    [
+      refused({ expression: "rate(15 minutes)" }),
+      'schedules.nightly.expression must be cron(…), because a template does not know when a rate begins, is "rate(15 minutes)"; allowed: cron(…) in an IANA time zone, such as cron(0/15 * * * ? *)',
+    ],
+    [refused({ expression: "at(2030-01-01T00:00:00)" }), "expression must be cron(…)"],
+    [refused({ expression: "cron(0 25 * * ? *)" }), "0 to 23, ranges, steps or lists of them in hours"],
+    [refused({ expression: "cron(0 0 30 2 ? *)" }), "schedules.nightly.expression must have an occurrence"],
+    [refused({ expression: Aws.STACK_NAME }), "is a token that only the deployment resolves"],
+    [refused({ timezone: "+01:00" }), "timezone must be an IANA name such as Europe/Berlin"],
+    [refused({ body: undefined }), "schedules.nightly.body must be known when the app is synthesised"],
+    [refused({ body: { bucket: Token.asString({ Ref: "Bucket" }) } }), "body must be known when"],
+    [refused({ body: "x".repeat(210_000) }), 'is "210002 bytes"; allowed: 204800 bytes of JSON, and 256000'],
+    [refused({ body: "<".repeat(43_000) }), "body must fit into EventBridge Scheduler"],
+    [
+      refused({ flexibleWindow: Duration.seconds(90) }),
+      "schedules.nightly.flexibleWindow must be whole minutes, is 1.5; allowed: 1 to 1440",
+    ],
+    [
+      refused({ maxAttempts: 0 }),
+      "schedules.nightly.maxAttempts must be a whole number, is 0; allowed: 1 to",
+    ],
+    [refused({ expiresAfter: Duration.seconds(0) }), "schedules.nightly.expiresAfter must be a whole number"],
+    [refused({ spread: Duration.days(2) }), "schedules.nightly.spread must be a whole number, is 172800000"],
+    [refused({ tag: "a\nb" }), "schedules.nightly.tag must be text without control characters"],
+    [refused({ group: "two words" }), "schedules.nightly.group must be text"],
+    [
+      refused({ topic: "loose", expiresAfter: Duration.hours(1) }),
+      "schedules.nightly.expiresAfter is allowed for a tracked topic only",
+    ],
+    [refused({ topic: "calls" }), "schedules.nightly.topic needs webhook.url"],
+    [{ topics, schedules: { nightly: null as never } }, "schedules.nightly.body must be known"],
+  ])("$1", (props, message) => {
+    expect(() => validate("Shop/Jobs", props)).toThrow(message);
+  });
+});
