@@ -9,7 +9,9 @@ import { sweepPart, tick } from "../src/protocol/hand-over/tick.ts";
 /** How long before Lambda's timeout the tick stops beginning new work, ms. A call may hang (`HANGS_FOR`), and then telemetry is written. */
 const MARGIN = HANGS_FOR + 5_000;
 
-const ctx = { ...createContext(), eventSources: createEventSources(), sweepers: createSweepers() };
+const base = createContext();
+const eventSources = createEventSources(base.policy);
+const ctx = { ...base, eventSources, sweepers: createSweepers() };
 
 /** Once each minute. A tick with a backlog invokes this function again, with a part of its work. */
 export async function handler(event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
