@@ -6,9 +6,9 @@ import { code, table } from "../markdown.ts";
 /**
  * The actions with which CloudFormation creates, reads, changes and deletes a resource of each type, without their service. They are the
  * `permissions` of the `handlers` in CloudFormation's resource schemas of October 2026, without those for properties that a queue never
- * sets.
+ * sets. test/models checks them.
  */
-const ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+export const DEPLOYMENT_ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "AWS::ApiGatewayV2::Api": { apigateway: "DELETE GET PATCH POST PUT TagResource UntagResource" },
   "AWS::ApiGatewayV2::Integration": { apigateway: "DELETE GET PATCH POST PUT" },
   "AWS::ApiGatewayV2::Route": { apigateway: "DELETE GET PATCH POST PUT" },
@@ -85,14 +85,14 @@ const ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** The rights that a deployment needs, from the template of a queue that uses every type of resource. */
 export function deploymentRights(): string {
   const types = [...new Set(resources().map(({ cfnResourceType }) => cfnResourceType))].sort();
-  const unused = Object.keys(ACTIONS).filter((type) => !types.includes(type));
+  const unused = Object.keys(DEPLOYMENT_ACTIONS).filter((type) => !types.includes(type));
   if (unused.length > 0) throw new Error(`no queue has a resource of the type ${unused.join(", ")}`);
   const rows = types.map((type) => [code(type), rightsFor(type)]);
   return table(["resource type", "actions of its deployment"], rows);
 }
 
 function rightsFor(type: string): string {
-  const services = ACTIONS[type];
+  const services = DEPLOYMENT_ACTIONS[type];
   if (services === undefined)
     throw new Error(
       `the actions that CloudFormation needs for ${type} must be named in ${import.meta.filename}`,
