@@ -72,6 +72,12 @@ export function setEnvironment(
   for (const [name, value] of Object.entries(environment)) fn.addEnvironment(name, value);
 }
 
+/** The variables that grow with the topics, and what is in them. */
+const BESIDE_POLICY: Readonly<Record<string, string>> = {
+  MINUTEHAND_EVENT_SOURCES: "by the ids of their event sources",
+  MINUTEHAND_EVENTS: "by their events",
+};
+
 /** How many bytes a policy takes in each function's environment. */
 export function policyBytes(policy: Policy): number {
   return Buffer.byteLength(textOf(policy));
@@ -90,12 +96,15 @@ export function environmentBytes(fn: LambdaFunction): number {
 export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] {
   const bytes = environmentBytes(fn);
   if (bytes <= ENVIRONMENT_BYTES) return [];
-  const { MINUTEHAND_EVENTS: events } = variablesOf(fn);
-  const eventBytes =
-    events === undefined ? "" : ` and ${bytesOf(events, namesIn(Stack.of(fn)))} by their events`;
+  const variables = variablesOf(fn);
+  const names = namesIn(Stack.of(fn));
+  const others = Object.entries(BESIDE_POLICY).flatMap(([variable, what]) =>
+    variable in variables ? [` and ${bytesOf(variables[variable], names)} ${what}`] : [],
+  );
   return [
     `the environment of ${fn.node.path} has ${bytes} bytes, and Lambda allows ${ENVIRONMENT_BYTES}: ${policyBytes(policy)} are taken ` +
-      `by the policies of ${Object.keys(policy.topics).length} topics${eventBytes}`,
+      `by the policies of ${Object.keys(policy.topics).length} topics${others.join("")}. Give topics shorter names, or declare some of ` +
+      "them in another DelayQueue, with another prefix",
   ];
 }
 
