@@ -11,8 +11,9 @@ import { sweepPart, tick } from "../src/protocol/hand-over/tick.ts";
 /** How long before Lambda's timeout the tick stops beginning new work, ms. A call may hang (`HANGS_FOR`), and then telemetry is written. */
 const MARGIN = HANGS_FOR + 5_000;
 
-const others = { ...createScheduler(), eventSources: createEventSources(), sweepers: createSweepers() };
-const ctx = { ...createContext(), ...others };
+const base = createContext();
+const eventSources = createEventSources(base.policy);
+const ctx = { ...base, ...createScheduler(), eventSources, sweepers: createSweepers() };
 
 /** Once each minute. A tick with a backlog invokes this function again, with a part of its work. */
 export async function handler(event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {

@@ -66,6 +66,12 @@ const QUEUE_KEY_ACTIONS = ["kms:GenerateDataKey", "kms:Decrypt"];
 /** The actions that the reader of a secret needs ("Secret encryption and decryption in AWS Secrets Manager"). */
 const SECRET_KEY_ACTIONS = ["kms:Decrypt"];
 
+/**
+ * How many queues a statement names. The CDK counts 153 characters for each of their ARNs. It divides a role's policy into managed policies of
+ * 6,000 characters between statements, and never within one. AWS takes at most 6,144 ("IAM and AWS STS quotas", IAM User Guide).
+ */
+export const QUEUES_A_STATEMENT = 11;
+
 export function grantPool(grantee: IGrantable, table: PoolTable, actions: readonly PoolAction[]): void {
   grant(
     grantee,
@@ -80,13 +86,15 @@ export function grantQueues(
   queues: readonly IQueue[],
   actions: readonly QueueAction[],
 ): void {
-  const arns = queues.map((queue) => queue.queueArn);
-  if (arns.length === 0) return;
-  grant(
-    grantee,
-    actions.map((action) => `sqs:${action}`),
-    arns,
-  );
+  const named = actions.map((action) => `sqs:${action}`);
+  for (let first = 0; first < queues.length; first += QUEUES_A_STATEMENT) {
+    const these = queues.slice(first, first + QUEUES_A_STATEMENT);
+    grant(
+      grantee,
+      named,
+      these.map((queue) => queue.queueArn),
+    );
+  }
   grantKey(grantee, queues[0]?.encryptionMasterKey, QUEUE_KEY_ACTIONS);
 }
 

@@ -1,17 +1,19 @@
 import { Annotations, Aspects, CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
-import type { IGrantable } from "aws-cdk-lib/aws-iam";
+import type { IGrantable, IPrincipal } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { unknownNames } from "../src/general/unknown-names.ts";
 import { TOPIC_METRICS } from "../src/settings/metrics.ts";
+import type { Policy } from "../src/settings/policy.ts";
 import { API_OUTPUT, TABLE_OUTPUT } from "../src/settings/stack-outputs.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
-import { roomForTopics } from "./checks/room-for-topics.ts";
-import { removedTopics } from "./checks/seen-topics.ts";
+import { partitionErrors } from "./checks/partitions.ts";
+import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
+import { seenTopics } from "./checks/seen-topics.ts";
 import { validate } from "./checks/validate.ts";
 import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
 import { environmentErrors, queueEnvironment, queueUrlPrefix, setEnvironment } from "./environment.ts";
@@ -28,7 +30,7 @@ import { JobApi } from "./http-api.ts";
 import { JobPool, type PoolTable } from "./job-pool.ts";
 import { encryptLogs } from "./log-key.ts";
 import { Alarms } from "./monitoring/alarms.ts";
-import { Dashboard } from "./monitoring/dashboard.ts";
+import { Dashboard, MOST_DASHBOARD_TOPICS } from "./monitoring/dashboard.ts";
 import { queuePolicy, topicRules } from "./policy.ts";
 import type { ApiProps, DelayQueueProps } from "./props.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
@@ -94,6 +96,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   private readonly dashboard: Dashboard | undefined;
   private readonly promotions: Promotions | undefined;
   private readonly equipped = new Set<LambdaFunction>();
+  private readonly producers = new Map<IPrincipal, QueueReader>();
 
   constructor(scope: Construct, id: string, props: DelayQueueProps<NoInfer<Topics>>) {
     super(scope, id);
@@ -117,9 +120,11 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (props.longDelay !== false) this.promotions = new Promotions(this, "Promotions", parts);
     if (this.promotions) this.equip(this.promotions.fn);
     this.environment = { ...this.functionEnvironment, ...this.promotions?.environment };
-    const { api, recurring } = this.serve(parts, tick, props);
+    const served = this.serve(parts, tick, props);
+    const { api, recurring } = served;
     if (api) this.api = api.http;
-    this.control = new EventSourceControl(this, [tick.fn, ...(api ? [api.handler] : [])]);
+    const controllers = [tick.fn, ...(api ? [api.handler] : [])];
+    this.control = new EventSourceControl(this, controllers, Object.keys(policy.topics));
     this.callWebhooks(parts);
     const events = this.applyEvents(parts, props);
     this.output(encryptionKey);
@@ -129,19 +134,15 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.alarms = new Alarms(this, "Alarms", { ...watched, alarmTopic, runbookUrl, consumerOf });
     if (props.dashboard) this.dashboard = this.show(watched, api, props);
     for (const [topic, fn] of this.consumers) this.watchConsumer(topic, fn);
-    this.node.addValidation({
-      validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
-    });
     this.warn(props);
-    this.warnOfRoom();
+    this.checkSizes(policy, this.readersOf(tick, served), this.dashboard && MOST_DASHBOARD_TOPICS);
   }
 
   /**
    * Makes `fn` the only consumer of a topic.
    *
-   * Sets the function's environment (`MINUTEHAND_*`, and the service name and the namespace of its Powertools logs and metrics), its event
-   * source with partial batch responses, and its permissions. Sets the ready queue's visibility timeout to the function's timeout plus 30
-   * s. The function's role can read and write every job of the table, because the table is not divided by topic; also for an untracked
+   * Sets the function's environment (`MINUTEHAND_*`), its event source with partial batch responses, and its permissions. Sets the ready
+   * queue's visibility timeout to the function's timeout plus 30 s. The function's role can read and write every job of the table, because the table is not divided by topic; also for an untracked
    * topic, because its tracking may change while jobs wait.
    *
    * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; if the function has the environment of
@@ -220,6 +221,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    */
   grantEnqueue(producer: IGrantable): void {
     if (producer instanceof LambdaFunction) this.equip(producer);
+    const { grantPrincipal } = producer;
+    const role = Construct.isConstruct(grantPrincipal) ? grantPrincipal : undefined;
+    this.producers.set(grantPrincipal, { role, namings: 1, isForeign: true });
     grantPool(producer, this.table, ENQUEUE_ACTIONS);
     const ready = [...this.topics.values()].map((queues) => queues.ready);
     grantQueues(producer, ready, ["SendMessage"]);
@@ -356,7 +360,16 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
         "the alarms notify nobody: give an SNS topic as alarmTopic",
       );
     }
-    const removed = removable ? [] : removedTopics(this.node.path, Object.keys(topics), topicsFile);
+    const { removed, fault } = removable
+      ? { removed: [] }
+      : seenTopics(this.node.path, Object.keys(topics), topicsFile);
+    if (fault !== undefined) {
+      annotations.addWarningV2(
+        "minutehand:topics-file",
+        `the topics are not recorded, so synth will not warn when one is removed: ${fault}. Run synth where it can write, ` +
+          "and commit the file, or give another path as topicsFile",
+      );
+    }
     for (const topic of removed) {
       annotations.addWarningV2(
         `minutehand:removed-topic:${topic}`,
@@ -372,15 +385,41 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     });
   }
 
-  private warnOfRoom(): void {
-    // Count the resources at validation, because the CDK splits large policies after all aspects.
-    this.node.addValidation({
-      validate: () => {
-        const room = roomForTopics(Stack.of(this));
-        if (room !== undefined) Annotations.of(this).addWarningV2("minutehand:room", room);
-        return [];
-      },
-    });
+  /** The queue's own roles whose statements name each topic's queues. */
+  private readersOf(tick: Tick, { api, recurring }: Served): QueueReader[] {
+    const roleOf = ({ role }: LambdaFunction) => role as Construct | undefined;
+    return [
+      { role: roleOf(tick.fn), namings: 2 },
+      ...(this.promotions ? [{ role: roleOf(this.promotions.fn), namings: 1 }] : []),
+      ...(api
+        ? [
+            { role: roleOf(api.handler), namings: 2 },
+            { role: roleOf(api.receive), namings: 2, pullOnly: true as const },
+          ]
+        : []),
+      ...(recurring ? [{ role: roleOf(recurring.fn), namings: 1 }] : []),
+    ];
+  }
+
+  /** Counts at validation: users add consumers after this constructor, and the CDK splits large policies after all aspects. */
+  private checkSizes(
+    policy: Policy,
+    readers: readonly QueueReader[],
+    mostTopics = Number.POSITIVE_INFINITY,
+  ): void {
+    const validate = () => {
+      const { control, equipped: functions, producers } = this;
+      const { functions: controllers, size: mappings } = control;
+      const all = [...readers, ...producers.values()];
+      const size = { policy, functions, controllers, mappings, readers: all, mostTopics };
+      const room = roomForTopics(Stack.of(this), size);
+      if (room !== undefined) Annotations.of(this).addWarningV2("minutehand:room", room);
+      return [
+        ...[...functions].flatMap((fn) => environmentErrors(fn, policy)),
+        ...partitionErrors(functions),
+      ];
+    };
+    this.node.addValidation({ validate });
   }
 
   private warnNotWrapped(topic: string, entry: string): void {

@@ -1,4 +1,5 @@
-import { Aws, Stack, Token } from "aws-cdk-lib";
+import { Aws, CfnResource, Stack, Token } from "aws-cdk-lib";
+import { CfnTable } from "aws-cdk-lib/aws-dynamodb";
 import { CfnEventSourceMapping, CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import type { TopicMetricName } from "../src/settings/metrics.ts";
@@ -6,10 +7,12 @@ import type { Policy } from "../src/settings/policy.ts";
 import { policyText } from "../src/settings/policy-text.ts";
 
 /** The most bytes that all names and values may have together ("Environment variables", AWS Lambda Developer Guide). */
-const ENVIRONMENT_BYTES = 4096;
-const UUID_BYTES = 36;
-/** An upper bound for a name that only the deployment knows. */
+export const ENVIRONMENT_BYTES = 4096;
+export const UUID_BYTES = 36;
+/** An upper bound for a name or an ARN that only the deployment knows. */
 const UNKNOWN_BYTES = 128;
+/** CloudFormation names a table `<stack>-<logical id>-<12 or 13 characters>`. */
+const SUFFIX_BYTES = 15;
 const KNOWN_AT_DEPLOYMENT: Readonly<Record<string, number>> = {
   "AWS::Region": "ap-southeast-1".length,
   "AWS::AccountId": 12,
@@ -20,13 +23,10 @@ type QueueEnvironment = {
   readonly MINUTEHAND_TABLE: string;
   readonly MINUTEHAND_QUEUE_URL_PREFIX: string;
   readonly MINUTEHAND_POLICY: string;
-  readonly POWERTOOLS_SERVICE_NAME: string;
-  readonly POWERTOOLS_METRICS_NAMESPACE: string;
   /** The names of the topics' metrics that functions write, with commas between them. Absent: all. */
   readonly MINUTEHAND_TOPIC_METRICS?: string;
 };
 
-export const METRICS_NAMESPACE = "Minutehand";
 /** The value of `MINUTEHAND_TOPIC_METRICS` for an empty list. No metric has this name, so functions write no metric of topics. */
 const NO_METRIC = "none";
 
@@ -50,8 +50,6 @@ export function queueEnvironment(
     MINUTEHAND_TABLE: tableName,
     MINUTEHAND_QUEUE_URL_PREFIX: queueUrlPrefix(prefix),
     MINUTEHAND_POLICY: textOf(policy),
-    POWERTOOLS_SERVICE_NAME: prefix,
-    POWERTOOLS_METRICS_NAMESPACE: METRICS_NAMESPACE,
     ...(topicMetrics && { MINUTEHAND_TOPIC_METRICS: topicMetrics.join(",") || NO_METRIC }),
   };
 }
@@ -74,41 +72,70 @@ export function setEnvironment(
   for (const [name, value] of Object.entries(environment)) fn.addEnvironment(name, value);
 }
 
-/** Counts the queue's variables and the user's own. Empty if Lambda would accept the environment. */
+/** The variables that grow with the topics, and what is in them. */
+const BESIDE_POLICY: Readonly<Record<string, string>> = {
+  MINUTEHAND_EVENT_SOURCES: "by the ids of their event sources",
+  MINUTEHAND_EVENTS: "by their events",
+};
+
+/** How many bytes a policy takes in each function's environment. */
+export function policyBytes(policy: Policy): number {
+  return Buffer.byteLength(textOf(policy));
+}
+
+/** How many bytes a function's environment has at most: the queue's variables and the user's own. */
+export function environmentBytes(fn: LambdaFunction): number {
+  const names = namesIn(Stack.of(fn));
+  return Object.entries(variablesOf(fn)).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + bytesOf(value, names),
+    0,
+  );
+}
+
+/** Empty if Lambda would accept the environment. */
 export function environmentErrors(fn: LambdaFunction, policy: Policy): string[] {
-  const resource = fn.node.defaultChild;
-  if (!(resource instanceof CfnFunction)) return [];
-  const rendered: unknown = Stack.of(fn).resolve(resource.environment);
-  const variables = (rendered as { variables?: Record<string, unknown> } | undefined)?.variables ?? {};
-  const mappings = eventSourcesIn(Stack.of(fn));
-  let bytes = 0;
-  for (const [name, value] of Object.entries(variables))
-    bytes += Buffer.byteLength(name) + bytesOf(value, mappings);
+  const bytes = environmentBytes(fn);
   if (bytes <= ENVIRONMENT_BYTES) return [];
-  const policyBytes = Buffer.byteLength(textOf(policy));
-  const { MINUTEHAND_EVENTS: events } = variables;
-  const eventBytes = events === undefined ? "" : ` and ${bytesOf(events, mappings)} by their events`;
+  const variables = variablesOf(fn);
+  const names = namesIn(Stack.of(fn));
+  const others = Object.entries(BESIDE_POLICY).flatMap(([variable, what]) =>
+    variable in variables ? [` and ${bytesOf(variables[variable], names)} ${what}`] : [],
+  );
   return [
-    `the environment of ${fn.node.path} has ${bytes} bytes, and Lambda allows ${ENVIRONMENT_BYTES}: ${policyBytes} are taken ` +
-      `by the policies of ${Object.keys(policy.topics).length} topics${eventBytes}`,
+    `the environment of ${fn.node.path} has ${bytes} bytes, and Lambda allows ${ENVIRONMENT_BYTES}: ${policyBytes(policy)} are taken ` +
+      `by the policies of ${Object.keys(policy.topics).length} topics${others.join("")}. Give topics shorter names, or declare some of ` +
+      "them in another DelayQueue, with another prefix",
   ];
 }
 
-/** The logical ids of a stack's event source mappings. A function's environment may refer to many of them. */
-function eventSourcesIn(stack: Stack): Set<string> {
-  const mappings = stack.node.findAll().filter((one) => one instanceof CfnEventSourceMapping);
-  return new Set(mappings.map((one) => String(stack.resolve(one.logicalId))));
+function variablesOf(fn: LambdaFunction): Readonly<Record<string, unknown>> {
+  const resource = fn.node.defaultChild;
+  if (!(resource instanceof CfnFunction)) return {};
+  const rendered: unknown = Stack.of(fn).resolve(resource.environment);
+  return (rendered as { variables?: Record<string, unknown> } | undefined)?.variables ?? {};
 }
 
-/** The most bytes that a value can have after CloudFormation has resolved it. `mappings`: the ids that CloudFormation resolves to UUIDs. */
-function bytesOf(value: unknown, mappings: ReadonlySet<string>): number {
+/** The most bytes of what `Ref` returns for a stack's event source mappings and tables, by their logical ids. */
+function namesIn(stack: Stack): Map<string, number> {
+  const resources = stack.node.findAll().filter((one) => CfnResource.isCfnResource(one));
+  return new Map(
+    resources.flatMap((one) => {
+      const id = String(stack.resolve(one.logicalId));
+      if (one instanceof CfnEventSourceMapping) return [[id, UUID_BYTES]];
+      if (!(one instanceof CfnTable) || Token.isUnresolved(stack.stackName)) return [];
+      return [[id, Math.max(stack.stackName.length + id.length + SUFFIX_BYTES, UNKNOWN_BYTES)]];
+    }),
+  );
+}
+
+/** The most bytes that a value can have after CloudFormation has resolved it. */
+function bytesOf(value: unknown, names: ReadonlyMap<string, number>): number {
   if (typeof value === "string") return Buffer.byteLength(value);
-  const { Ref: ref, "Fn::Join": join } = value as { Ref?: string; "Fn::Join"?: [string, unknown[]] };
+  const { Ref: ref = "", "Fn::Join": join } = value as { Ref?: string; "Fn::Join"?: [string, unknown[]] };
   if (join !== undefined) {
     const [delimiter, parts] = join;
     const between = Buffer.byteLength(delimiter) * Math.max(parts.length - 1, 0);
-    return parts.reduce<number>((sum, part) => sum + bytesOf(part, mappings), between);
+    return parts.reduce<number>((sum, part) => sum + bytesOf(part, names), between);
   }
-  if (mappings.has(ref ?? "")) return UUID_BYTES;
-  return KNOWN_AT_DEPLOYMENT[ref ?? ""] ?? UNKNOWN_BYTES;
+  return names.get(ref) ?? KNOWN_AT_DEPLOYMENT[ref] ?? UNKNOWN_BYTES;
 }

@@ -7,18 +7,25 @@ import type { Construct } from "constructs";
  * Two ARNs a mapping: its own of about 100 characters, its consumer's of at most 120. So about 5,400 of a policy's 6,144 characters ("IAM
  * and AWS STS quotas", IAM User Guide).
  */
-const MAPPINGS_A_POLICY = 24;
+export const MAPPINGS_A_POLICY = 24;
 
 /** Keeps Lambda from polling the queues of paused topics. Functions get the ids of the mappings, and the permission to change them. */
 export class EventSourceControl {
   private readonly scope: Construct;
-  private readonly functions: readonly LambdaFunction[];
-  private readonly mappings: Record<string, string> = {};
+  readonly functions: readonly LambdaFunction[];
+  /** The ids of the mappings by topic, in the order of the policy's topics. A topic without a mapping has an empty id. */
+  private readonly mappings: Map<string, string>;
   private readonly arns: { mapping: string; consumer: string }[] = [];
 
-  constructor(scope: Construct, functions: readonly LambdaFunction[]) {
+  /** How many mappings the functions may change. */
+  get size(): number {
+    return this.arns.length;
+  }
+
+  constructor(scope: Construct, functions: readonly LambdaFunction[], topics: readonly string[]) {
     this.scope = scope;
     this.functions = functions;
+    this.mappings = new Map(topics.map((topic) => [topic, ""]));
     this.tell();
   }
 
@@ -28,7 +35,7 @@ export class EventSourceControl {
    */
   add(topic: string, mapping: EventSourceMapping, consumer: LambdaFunction): void {
     if (Stack.of(this.scope) !== Stack.of(mapping)) return;
-    this.mappings[topic] = mapping.eventSourceMappingId;
+    this.mappings.set(topic, mapping.eventSourceMappingId);
     this.tell();
     if (this.arns.length % MAPPINGS_A_POLICY === 0) this.allow(this.arns.length);
     this.arns.push({ mapping: mapping.eventSourceMappingArn, consumer: consumer.functionArn });
@@ -54,8 +61,12 @@ export class EventSourceControl {
     for (const fn of this.functions) fn.node.addDependency(policy);
   }
 
+  /**
+   * Tells the ids as one JSON string with commas between them, because names would fill the environment. It is JSON, because during a
+   * deployment Lambda may run older code, which reads JSON, with the new environment for a moment.
+   */
   private tell(): void {
-    for (const fn of this.functions)
-      fn.addEnvironment("MINUTEHAND_EVENT_SOURCES", Stack.of(fn).toJsonString(this.mappings));
+    const ids = [...this.mappings.values()].join(",").replace(/,+$/, "");
+    for (const fn of this.functions) fn.addEnvironment("MINUTEHAND_EVENT_SOURCES", `"${ids}"`);
   }
 }

@@ -58,14 +58,18 @@ export class JobApi extends Construct {
     this.handler = api;
     this.receive = receive;
 
-    const pulled = topics.filter(({ settings }) => settings.consumer === "pull");
+    const [pulled = [], others = []] = [true, false].map((isPulled) =>
+      topics.filter(({ settings }) => (settings.consumer === "pull") === isPulled),
+    );
     const readyOf = (some: readonly TopicQueues[]) => some.map(({ ready }) => ready);
     const dlqOf = (some: readonly TopicQueues[]) => some.map(({ dlq }) => dlq);
     grantPool(api, table, API_ACTIONS);
-    grantQueues(api, readyOf(topics), ["SendMessage", "GetQueueAttributes"]);
-    grantQueues(api, dlqOf(topics), ["GetQueueAttributes"]);
-    grantQueues(api, readyOf(pulled), ["DeleteMessage", "ChangeMessageVisibility"]);
-    grantQueues(api, dlqOf(pulled), ["SendMessage"]);
+    // Each queue is named once, because the statements of many topics fill several policies.
+    const send = ["SendMessage", "GetQueueAttributes"] as const;
+    grantQueues(api, readyOf(others), send);
+    grantQueues(api, readyOf(pulled), [...send, "DeleteMessage", "ChangeMessageVisibility"]);
+    grantQueues(api, dlqOf(others), ["GetQueueAttributes"]);
+    grantQueues(api, dlqOf(pulled), send);
     if (pulled.length > 0) grantPulls(receive, table, pulled);
     else grantPool(receive, table, ["GetItem"]);
 

@@ -129,7 +129,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /**
    * The topics by name, one or more. A name has 1 to 50 characters of `a-z`, `0-9` and `-`. Two quotas limit their number: a CloudFormation
    * stack has at most 500 resources (a pull topic takes 4, a topic with `addHandler` 10, a webhook topic 11), and a Lambda function at most
-   * 4 KB of environment variables, which contain each topic's differences from the defaults.
+   * 4 KB of environment variables, which contain each topic's name and its differences from the defaults. Synth warns when one of them is
+   * nearly used up, and says how many topics still fit.
    */
   readonly topics: { readonly [T in keyof Topics & string]: TopicProps };
   /**
@@ -225,7 +226,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /** @default an HTTP API with IAM authorization */
   readonly api?: ApiProps;
   /**
-   * The SNS topic that the alarms notify. Without it the alarms notify nobody, and synth warns.
+   * The SNS topic that the alarms notify when they ring, and when their trouble is over. A new alarm also sends one notice that all is well.
+   * Without it the alarms notify nobody, and synth warns.
    * @default none
    */
   readonly alarmTopic?: ITopic;
@@ -256,8 +258,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly removable?: boolean;
   /**
    * The path of a JSON file in which synth records the topics of the queue. Commit the file. Synth writes it only when the CDK CLI runs the
-   * app, and not for a local stack. If a recorded topic is no longer in `topics`, synth warns until you delete its line. With `removable`,
-   * synth neither reads nor writes it.
+   * app, and not for a local stack, and warns if it cannot write it. If a recorded topic is no longer in `topics`, synth warns until you
+   * delete its line. With `removable`, synth neither reads nor writes it.
    * @default `minutehand.topics.json` in the working directory
    */
   readonly topicsFile?: string;

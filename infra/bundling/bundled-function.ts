@@ -70,7 +70,7 @@ export class BundledFunction extends Construct {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       memorySize: memoryMiB,
-      environment: { POWERTOOLS_LOG_LEVEL: "INFO", ...environment },
+      ...(environment && { environment }),
       logGroup,
       role,
       ...(traced !== Tracing.DISABLED && { tracing: traced }),

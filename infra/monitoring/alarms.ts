@@ -267,7 +267,10 @@ export class Alarms extends Construct {
       ...props,
     });
     if (scope === this) this.inStack.push(alarm);
-    if (this.props.alarmTopic !== undefined) alarm.addAlarmAction(new SnsAction(this.props.alarmTopic));
+    if (this.props.alarmTopic === undefined) return;
+    const notify = new SnsAction(this.props.alarmTopic);
+    alarm.addAlarmAction(notify);
+    alarm.addOkAction(notify);
   }
 }
 

@@ -1,7 +1,6 @@
 import { Duration } from "aws-cdk-lib";
 import { Metric, type MetricOptions } from "aws-cdk-lib/aws-cloudwatch";
-import type { QueueMetricName, TopicMetricName } from "../../src/settings/metrics.ts";
-import { METRICS_NAMESPACE } from "../environment.ts";
+import { METRICS_NAMESPACE, type QueueMetricName, type TopicMetricName } from "../../src/settings/metrics.ts";
 
 export const MINUTE = Duration.minutes(1);
 

@@ -7,5 +7,6 @@ import { createScheduler } from "./scheduler.ts";
 export function createApiContext() {
   const base = createContext();
   const { pool, begin } = withDeadlinePerCall(base.pool, base.clock, API_PATIENCE);
-  return { ctx: { ...base, pool, ...createScheduler(), eventSources: createEventSources() }, begin };
+  const eventSources = createEventSources(base.policy);
+  return { ctx: { ...base, pool, ...createScheduler(), eventSources }, begin };
 }

@@ -28,8 +28,9 @@ export function createContext(
   environment: Environment = process.env,
   { polls = false } = {},
 ): Context & { telemetry: Telemetry } {
-  const telemetry = createTelemetry(environment.MINUTEHAND_TOPIC_METRICS);
   const policy = policyIn(requiredVariable(environment, "MINUTEHAND_POLICY"));
+  const urlPrefix = requiredVariable(environment, "MINUTEHAND_QUEUE_URL_PREFIX");
+  const telemetry = createTelemetry(serviceIn(urlPrefix), environment.MINUTEHAND_TOPIC_METRICS);
   return {
     pool: dynamoPool({
       client: watchClock(dynamoClient(), clock, (error) =>
@@ -41,7 +42,7 @@ export function createContext(
     queues: sqsQueues({
       client: sqsClient(),
       ...(polls && { longPollClient: longPollClient() }),
-      urlPrefix: requiredVariable(environment, "MINUTEHAND_QUEUE_URL_PREFIX"),
+      urlPrefix,
     }),
     clock,
     random,
@@ -50,4 +51,9 @@ export function createContext(
     report: telemetry.report,
     telemetry,
   };
+}
+
+/** The queue's `prefix`, which names its logs and metrics. A URL begins with `https://…/<account>/<prefix>-`. */
+function serviceIn(urlPrefix: string): string {
+  return urlPrefix.slice(urlPrefix.lastIndexOf("/") + 1).replace(/-$/, "");
 }

@@ -2,7 +2,12 @@ import { Logger } from "@aws-lambda-powertools/logger";
 import { Metrics } from "@aws-lambda-powertools/metrics";
 import { USUAL_LAG } from "../core/constants.ts";
 import type { ProtocolEvent } from "../protocol/reports.ts";
-import { METRICS, type QueueMetricName, type TopicMetricName } from "../settings/metrics.ts";
+import {
+  METRICS,
+  METRICS_NAMESPACE,
+  type QueueMetricName,
+  type TopicMetricName,
+} from "../settings/metrics.ts";
 
 /**
  * CloudWatch bills each line, so the steps of a job are logged at DEBUG, and problems at WARN. Bodies are never written. Call `flush` at the
@@ -20,16 +25,18 @@ const WARNINGS = new Set<ProtocolEvent["type"]>([
 ]);
 
 /**
- * The service's name and the log level come from Powertools' own variables.
+ * The log level comes from Powertools' own variable. The names do not, because these variables are the user's in a user's own function.
+ * @param serviceName the `service` of logs and metrics
  * @param topicMetrics the names of the topics' metrics to write, with commas between them. Absent: all
  */
-export function createTelemetry(topicMetrics?: string): Telemetry {
-  const logger = new Logger();
-  const overall = new Metrics();
+export function createTelemetry(serviceName: string, topicMetrics?: string): Telemetry {
+  const names = { serviceName, namespace: METRICS_NAMESPACE };
+  const logger = new Logger({ serviceName });
+  const overall = new Metrics(names);
   const byTopic = new Map<string, Metrics>();
   const wanted = topicMetrics === undefined ? undefined : new Set(topicMetrics.split(","));
   const metricsOf = (topic: string): Metrics => {
-    const metrics = byTopic.get(topic) ?? new Metrics({ defaultDimensions: { topic } });
+    const metrics = byTopic.get(topic) ?? new Metrics({ ...names, defaultDimensions: { topic } });
     byTopic.set(topic, metrics);
     return metrics;
   };

@@ -1,3 +1,6 @@
+/** The namespace of the metrics in CloudWatch. */
+export const METRICS_NAMESPACE = "Minutehand";
+
 /** A metric of CloudWatch that the functions of a queue write. */
 export type MetricDeclaration = {
   readonly unit: "Count" | "Milliseconds";

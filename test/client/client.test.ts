@@ -52,7 +52,7 @@ describe("the client", () => {
 
   test.each(["over HTTP", "directly"])("changes a job only as its caller saw it: %s", async (how) => {
     const { client: http, api } = createClient();
-    const client = how === "directly" ? directOn(api.world.ctx, createTelemetry().logger) : http;
+    const client = how === "directly" ? directOn(api.world.ctx, createTelemetry("minutehand").logger) : http;
     const ifMatch = await client.enqueue("orders", 1, { delay: "1h", key: "k" });
     const newer = await client.reschedule(ifMatch.id, { body: 2, ifMatch });
     const refused = { code: "changed-meanwhile", data: { id: newer.id, revision: 1 } };
@@ -558,14 +558,14 @@ describe("the direct client", () => {
 
   test("writes the metrics of each request at its end", async () => {
     // With `POWERTOOLS_DEV`, Powertools writes to the global console, which this test replaces, and not to a console of its own.
-    const settings = { DEV: "true", METRICS_DISABLED: "false", METRICS_NAMESPACE: "Minutehand" };
+    const settings = { DEV: "true", METRICS_DISABLED: "false" };
     for (const [name, value] of Object.entries(settings)) vi.stubEnv(`POWERTOOLS_${name}`, value);
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
     onTestFinished(() => {
       vi.unstubAllEnvs();
       vi.restoreAllMocks();
     });
-    const { logger, report, flush } = createTelemetry();
+    const { logger, report, flush } = createTelemetry("minutehand");
     const client = directOn({ ...createWorld().ctx, report }, logger, flush);
     await client.enqueue("orders", 1, { delay: 0 });
     const [[line] = []] = log.mock.calls;

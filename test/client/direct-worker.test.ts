@@ -148,7 +148,7 @@ describe("the direct worker", () => {
 
   test("writes the metrics of each request at its end", async () => {
     // With `POWERTOOLS_DEV`, Powertools writes to the global console, which this test replaces, and not to a console of its own.
-    const settings = { DEV: "true", METRICS_DISABLED: "false", METRICS_NAMESPACE: "Minutehand" };
+    const settings = { DEV: "true", METRICS_DISABLED: "false" };
     for (const [name, value] of Object.entries(settings)) vi.stubEnv(`POWERTOOLS_${name}`, value);
     const written = vi.spyOn(console, "log").mockImplementation(() => {});
     onTestFinished(() => {
@@ -157,7 +157,7 @@ describe("the direct worker", () => {
     });
     const world = createWorld();
     await world.file({ topic: "work", delay: 0 });
-    const { logger, report, flush } = createTelemetry();
+    const { logger, report, flush } = createTelemetry("minutehand");
     await directWorkerOn({ ...world.ctx, report }, logger, flush).receive("work");
     const [[line] = []] = written.mock.calls;
     expect(JSON.parse(String(line))).toMatchObject({ topic: "work", Lateness: 0 });

@@ -41,11 +41,9 @@ type Credentials = () => Promise<{ accessKeyId: string; secretAccessKey: string;
 
 /** Runs the API's app in this process, on the resources that the environment names. */
 function inProcess(environment: Readonly<Record<string, string>>): Send {
-  const ctx = {
-    ...createContext(environment),
-    ...createScheduler(environment),
-    eventSources: createEventSources(environment),
-  };
+  const base = createContext(environment);
+  const eventSources = createEventSources(base.policy, environment);
+  const ctx = { ...base, ...createScheduler(environment), eventSources };
   const app = createApp(createService(ctx, ctx.telemetry.logger, TIMERS), routes);
   return async (path, call) => fetchApp(app, new Request(`https://api${path}`, call));
 }

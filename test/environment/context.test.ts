@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createContext } from "../../src/environment/context.ts";
 import { policyOf } from "../../src/protocol/policy.ts";
 import { webhookPolicy } from "../../src/settings/policy.ts";
@@ -13,6 +13,29 @@ describe("the context", () => {
   it("names a variable that is missing", () => {
     const { MINUTEHAND_TABLE: _, ...incomplete } = ENVIRONMENT;
     expect(() => createContext(incomplete)).toThrow("environment variable MINUTEHAND_TABLE must be set");
+  });
+
+  it("names logs and metrics itself, whatever names a user's function gives to Powertools", () => {
+    const users = {
+      DEV: "true",
+      METRICS_DISABLED: "false",
+      SERVICE_NAME: "theirs",
+      METRICS_NAMESPACE: "Theirs",
+    };
+    for (const [name, value] of Object.entries(users)) vi.stubEnv(`POWERTOOLS_${name}`, value);
+    const written = (["log", "warn"] as const).map((name) => vi.spyOn(console, name).mockReturnValue());
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+      vi.restoreAllMocks();
+    });
+    const prefix = "https://sqs.eu-central-1.amazonaws.com/1/shop-eu-";
+    const { telemetry } = createContext({ ...ENVIRONMENT, MINUTEHAND_QUEUE_URL_PREFIX: prefix });
+    telemetry.report({ type: "dead", topic: "hooks", id: "i", attempt: 1, error: "e", hasLetter: false });
+    telemetry.flush();
+    const lines = written.flatMap(({ mock }) => mock.calls.map(([line]) => JSON.parse(String(line))));
+    expect(lines.map(({ service }) => service)).toEqual(["shop-eu", "shop-eu", "shop-eu"]);
+    const namespaces = lines.flatMap(({ _aws }) => (_aws ? [_aws.CloudWatchMetrics[0].Namespace] : []));
+    expect(namespaces).toEqual(["Minutehand", "Minutehand"]);
   });
 
   it.each([

@@ -1,19 +1,38 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createEventSources } from "../../src/environment/event-sources.ts";
 import { useEndpoint } from "../aws/emulators.ts";
 import { startReceiver } from "../support/receiver.ts";
 
-it("enables the event source mapping that the environment names for a topic", async () => {
+const ORDERS = "c5d1ae5c-0000-4000-8000-123456789012";
+const MAIL = "0f1a2b3c-0000-4000-8000-123456789012";
+/** An object orders names that look like numbers first, as the construct does. */
+const POLICY = { topics: { work: {}, orders: {}, pull: {}, mail: {}, 7: {} } };
+
+/** The requests to Lambda after each topic was disabled once. */
+async function disabledBy(text: string): Promise<string[]> {
   await using lambda = await startReceiver((_, response) => response.writeHead(202).end("{}"));
   useEndpoint("LAMBDA", `http://127.0.0.1:${lambda.port}`);
-  const mappings = { orders: "c5d1ae5c-0000-4000-8000-123456789012" };
-  const sources = createEventSources({ MINUTEHAND_EVENT_SOURCES: JSON.stringify(mappings) });
-  await sources.enable("orders", false);
-  expect(lambda.received.map(({ path, body }) => `${path} ${body}`)).toEqual([
-    `/2015-03-31/event-source-mappings/${mappings.orders} {"Enabled":false}`,
-  ]);
-});
+  const sources = createEventSources(POLICY, { MINUTEHAND_EVENT_SOURCES: text });
+  for (const topic of ["work", "orders", "pull", "mail", "7", "unknown"]) await sources.enable(topic, false);
+  return lambda.received.map(({ path, body }) => `${path} ${body}`);
+}
 
-it("names the variable if it is missing", () => {
-  expect(() => createEventSources({})).toThrow("environment variable MINUTEHAND_EVENT_SOURCES must be set");
+const requestFor = (id: string) => `/2015-03-31/event-source-mappings/${id} {"Enabled":false}`;
+
+describe("the event source mappings", () => {
+  it("are found by the order of the policy's topics, and topics without one are left out", async () => {
+    expect(await disabledBy(`",,${ORDERS},,${MAIL}"`)).toEqual([ORDERS, MAIL].map(requestFor));
+    expect(await disabledBy(`"${MAIL}"`)).toEqual([requestFor(MAIL)]);
+    expect(await disabledBy('""')).toEqual([]);
+  });
+
+  it("are read from the environment of version 0.1.0 too, which has their topics' names", async () => {
+    expect(await disabledBy(JSON.stringify({ orders: ORDERS }))).toEqual([requestFor(ORDERS)]);
+  });
+
+  it("are required", () => {
+    expect(() => createEventSources(POLICY, {})).toThrow(
+      "environment variable MINUTEHAND_EVENT_SOURCES must be set",
+    );
+  });
 });

@@ -84,14 +84,14 @@ describe("the metrics of topics", () => {
     ["none", []],
   ])("are those that the environment names, here %s", (named, written) => {
     // With `POWERTOOLS_DEV`, Powertools writes to the global console, which this test replaces, and not to a console of its own.
-    const settings = { DEV: "true", METRICS_DISABLED: "false", METRICS_NAMESPACE: "Minutehand" };
+    const settings = { DEV: "true", METRICS_DISABLED: "false" };
     for (const [name, value] of Object.entries(settings)) vi.stubEnv(`POWERTOOLS_${name}`, value);
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
     onTestFinished(() => {
       vi.unstubAllEnvs();
       vi.restoreAllMocks();
     });
-    const { report, flush } = createTelemetry(named);
+    const { report, flush } = createTelemetry("shop", named);
     report(EVENTS["handed-over"]);
     report({ ...EVENTS.started, heldMs: 0 });
     report(EVENTS.unreadable);

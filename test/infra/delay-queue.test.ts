@@ -2,11 +2,13 @@ import { App, Duration, Stack, Token } from "aws-cdk-lib";
 import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
 import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Key } from "aws-cdk-lib/aws-kms";
-import type { CfnFunction } from "aws-cdk-lib/aws-lambda";
+import type { CfnFunction, Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { DelayQueueProps } from "../../infra/props.ts";
+import type { Policy } from "../../src/settings/policy.ts";
+import { policyText } from "../../src/settings/policy-text.ts";
 import { resourcesOf } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 
@@ -88,6 +90,22 @@ it("a program outside Lambda finds in the queue the environment that `grantEnque
   }
 });
 
+it("a user's function keeps its own names for Powertools, and gets none", () => {
+  const { stack, queue } = shopWith({ topics: { mail: {}, work: { consumer: "pull" } } });
+  const own = { POWERTOOLS_SERVICE_NAME: "billing", POWERTOOLS_METRICS_NAMESPACE: "Billing" };
+  const named = someFunction(stack, "Named");
+  for (const [name, value] of Object.entries(own)) named.addEnvironment(name, value);
+  const plain = someFunction(stack, "Plain");
+  queue.grantEnqueue(named);
+  queue.grantPull("work", named);
+  queue.addConsumer("mail", named);
+  queue.grantEnqueue(plain);
+  const environmentOf = (fn: LambdaFunction) =>
+    stack.resolve((fn.node.defaultChild as CfnFunction).environment).variables;
+  expect(environmentOf(named)).toMatchObject(own);
+  expect(Object.keys(environmentOf(plain)).filter((name) => name.startsWith("POWERTOOLS"))).toEqual([]);
+});
+
 describe("a worker that pulls", () => {
   const shop = () => shopWith({ topics: { mail: {}, work: { consumer: "pull" } } });
 
@@ -139,7 +157,8 @@ describe("a topic that Lambda polls", () => {
         ? [[id.slice(0, 12), Variables.MINUTEHAND_EVENT_SOURCES]]
         : [];
     });
-    const mappings = { "Fn::Join": ["", ['{"mail":"', { Ref: mapping }, '"}']] };
+    // "work" is the second topic, and has no mapping.
+    const mappings = { "Fn::Join": ["", ['"', { Ref: mapping }, '"']] };
     expect(told).toEqual([
       ["JobsTickSwee", mappings],
       ["JobsApiHandl", mappings],
@@ -153,7 +172,7 @@ describe("a topic that Lambda polls", () => {
     queue.addConsumer("mail", someFunction(other, "Mail"));
     Template.fromStack(other).resourceCountIs("AWS::Lambda::EventSourceMapping", 1);
     Template.fromStack(Stack.of(queue)).hasResourceProperties("AWS::Lambda::Function", {
-      Environment: { Variables: { MINUTEHAND_EVENT_SOURCES: "{}" } },
+      Environment: { Variables: { MINUTEHAND_EVENT_SOURCES: '""' } },
     });
   });
 });
@@ -283,7 +302,7 @@ describe("the environment", () => {
     );
   };
 
-  it("names the table, the queues' prefix, the policy without its defaults, and the service", () => {
+  it("names the table, the queues' prefix, and the policy without its defaults", () => {
     const { stack } = shopWith({
       prefix: "shop",
       shards: 16,
@@ -297,10 +316,7 @@ describe("the environment", () => {
         Variables: {
           MINUTEHAND_TABLE: { Ref: expect.stringMatching(/^JobsPoolTable/) },
           MINUTEHAND_QUEUE_URL_PREFIX: URL_PREFIX,
-          MINUTEHAND_POLICY: JSON.stringify(VARIED_POLICY),
-          POWERTOOLS_SERVICE_NAME: "shop",
-          POWERTOOLS_METRICS_NAMESPACE: "Minutehand",
-          POWERTOOLS_LOG_LEVEL: "INFO",
+          MINUTEHAND_POLICY: policyText(VARIED_POLICY as Policy),
         },
       });
     }

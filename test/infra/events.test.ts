@@ -6,6 +6,7 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { DelayQueueProps } from "../../infra/props.ts";
+import { policyIn } from "../../src/settings/policy-text.ts";
 import { type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, templateOf } from "./shop-stack.ts";
 
@@ -150,13 +151,12 @@ describe("topics with events", () => {
     const { MINUTEHAND_EVENTS = "", ...others } = variablesOf(fn);
     expect(JSON.parse(MINUTEHAND_EVENTS)).toEqual(RULES);
     expect(others).toHaveProperty("MINUTEHAND_PROMOTIONS");
-    expect(others).toHaveProperty("POWERTOOLS_SERVICE_NAME", "minutehand");
   });
 
   it("tell the other functions only whether new jobs of a topic must look for tombstones, also if events file them", () => {
     const [, tick] = only(template, "AWS::Lambda::Function", "JobsTick");
     expect(variablesOf(tick)).not.toHaveProperty("MINUTEHAND_EVENTS");
-    expect(JSON.parse(variablesOf(tick).MINUTEHAND_POLICY ?? "").topics).toEqual({
+    expect(policyIn(variablesOf(tick).MINUTEHAND_POLICY ?? "").topics).toEqual({
       "order-timeout": { cancelledByEvents: true },
       reminders: { cancelledByEvents: true },
       work: { consumer: "pull" },

@@ -307,4 +307,10 @@ export const INVARIANTS: readonly Invariant[] = [
     holds: ({ Properties }) => JSON.stringify(Properties.AlarmActions) === JSON.stringify([ALARM_TOPIC_ARN]),
     break: (resource) => delete resource.Properties.AlarmActions,
   },
+  {
+    rule: "notifies the SNS topic when its trouble is over",
+    type: "AWS::CloudWatch::Alarm",
+    holds: ({ Properties }) => JSON.stringify(Properties.OKActions) === JSON.stringify([ALARM_TOPIC_ARN]),
+    break: (resource) => delete resource.Properties.OKActions,
+  },
 ];

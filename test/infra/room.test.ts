@@ -1,12 +1,10 @@
-import { App, CfnResource, NestedStack, Stack } from "aws-cdk-lib";
-import { Annotations, Match } from "aws-cdk-lib/assertions";
+import { App, Stack } from "aws-cdk-lib";
 import { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
-import { roomForTopics } from "../../infra/checks/room-for-topics.ts";
 import { DelayQueue } from "../../infra/delay-queue.ts";
-import type { DelayQueueProps, TopicProps } from "../../infra/props.ts";
+import type { DelayQueueProps } from "../../infra/props.ts";
 import { resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 
@@ -129,61 +127,6 @@ describe("the table", () => {
     for (const { Resource } of onTables) expect(JSON.stringify(Resource)).toContain(`:table/${tableName}"`);
     const onKey = statements.filter(({ Action }) => `${Action}`.includes("kms:ReEncryptFrom"));
     expect(onKey.length).toBe(onTables.length);
-  });
-});
-
-describe("the stack's 500 resources", () => {
-  const many = (count: number, topic: TopicProps = {}) =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`t${i}`, topic]));
-  const countOf = (topics: DelayQueueProps["topics"], handlers: readonly string[] = []) => {
-    const { stack, queue } = shopWith({ topics });
-    for (const topic of handlers) queue.addHandler(topic, "examples/order-timeout/close-order.ts");
-    return Object.keys(templateOf(stack).Resources).length;
-  };
-
-  it("include 4 for each further pull topic, and 10 for each further topic with a handler", () => {
-    const pull = { consumer: "pull" } as const;
-    expect(countOf(many(3, pull)) - countOf(many(2, pull))).toBe(4);
-    expect(countOf(many(2), ["t0", "t1"]) - countOf(many(1), ["t0"])).toBe(10);
-  });
-
-  it("cause a warning when they are nearly used up, with the number of topics that still fit", () => {
-    const warned = (count: number) => {
-      const { stack } = shopWith({ topics: many(count, { consumer: "pull" }) });
-      const warnings = Annotations.fromStack(stack).findWarning(
-        "*",
-        Match.stringLikeRegexp("CloudFormation allows 500"),
-      );
-      const resources = Object.keys(templateOf(stack).Resources).length;
-      return { resources, said: warnings.map(({ entry }) => String(entry.data)) };
-    };
-    expect(warned(20).said).toEqual([]);
-    const { resources, said } = warned(95);
-    expect(resources).toBeGreaterThan(400);
-    expect(said).toHaveLength(1);
-    const left = 500 - resources;
-    expect(said[0]).toContain(`has ${resources} resources`);
-    expect(said[0]).toContain(
-      `${Math.floor(left / 10)} more topics with handlers fit, or ${Math.floor(left / 4)} pull topics`,
-    );
-  });
-});
-
-describe("the room for further topics", () => {
-  const fill = (stack: Stack, count: number) => {
-    for (let i = 0; i < count; i++) new CfnResource(stack, `R${i}`, { type: "AWS::SQS::Queue" });
-  };
-
-  it("is none, and not below none, in a stack with too many resources", () => {
-    const stack = new Stack(new App(), "Shop");
-    fill(stack, 520);
-    expect(roomForTopics(stack)).toContain("0 more topics with handlers fit, or 0 pull topics");
-  });
-
-  it("does not shrink by the resources of nested stacks, which have 500 of their own", () => {
-    const stack = new Stack(new App(), "Shop");
-    fill(new NestedStack(stack, "Nested"), 450);
-    expect(roomForTopics(stack)).toBeUndefined();
   });
 });
 

@@ -5,6 +5,7 @@ import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
 import type { TopicProps } from "../../infra/props.ts";
+import { policyIn } from "../../src/settings/policy-text.ts";
 import { type Resource, resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 
@@ -33,9 +34,8 @@ describe("a webhook topic", () => {
       MINUTEHAND_WEBHOOK_TOPIC: "mail",
       UV_THREADPOOL_SIZE: "32",
       MINUTEHAND_WEBHOOK_SECRET: { Ref: secretId },
-      POWERTOOLS_SERVICE_NAME: "minutehand",
     });
-    expect(JSON.parse(Variables.MINUTEHAND_POLICY ?? "").topics).toEqual({
+    expect(policyIn(Variables.MINUTEHAND_POLICY ?? "").topics).toEqual({
       mail: { webhook: { url: "https://mail.example/hooks", timeout: 20 } },
       orders: {},
     });

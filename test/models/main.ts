@@ -1,11 +1,12 @@
 /**
  * Against the data that AWS publishes: cfn-lint checks the templates of the app and of a stack with 40 topics by CloudFormation's schemas,
- * parliament their policies, a check by quotas their sizes, and botocore every kind of request of the security tests by the services'
- * models. Needs the registries of npm and PyPI.
+ * parliament their policies, a check by quotas their sizes, the same schemas the rights in the deploying guide, and botocore every kind of
+ * request of the security tests by the services' models. Needs the registries of npm and PyPI.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LocalError } from "../../local/local-error.ts";
+import { DEPLOYMENT_ACTIONS } from "../../tools/site/tables/deployment-rights.ts";
 import { ROOT } from "../deploy/environment.ts";
 import { pythonWith } from "../deploy/python.ts";
 import { runSession, type Session } from "../deploy/session.ts";
@@ -24,6 +25,7 @@ const APPS = { Minutehand: "infra/app.ts", Forty: "test/models/forty-topics.ts" 
 await runSession("test:models", noOptions, async (session) => {
   const python = await pythonWith(session, TOOLS);
   for (const [stack, app] of Object.entries(APPS)) await checkTemplate(session, python, { stack, app });
+  await checkRights(session, python);
   await checkRequests(session, python);
 });
 
@@ -52,6 +54,18 @@ async function checkTemplate(
   const documents = policiesIn(template).map(({ id, document }) => [id, document]);
   writeFileSync(policies, JSON.stringify(Object.fromEntries(documents)));
   await check(session, python, { name: `policies of ${stack}`, script: "check_policies.py", file: policies });
+}
+
+async function checkRights(session: Session, python: string): Promise<void> {
+  const file = join(session.folder, "rights.json");
+  const rights = Object.entries(DEPLOYMENT_ACTIONS).map(([type, services]) => [
+    type,
+    Object.entries(services).flatMap(([service, names]) =>
+      names.split(" ").map((name) => `${service}:${name}`),
+    ),
+  ]);
+  writeFileSync(file, JSON.stringify(Object.fromEntries(rights)));
+  await check(session, python, { name: "rights of a deployment", script: "check_rights.py", file });
 }
 
 async function checkRequests(session: Session, python: string): Promise<void> {

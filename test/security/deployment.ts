@@ -23,6 +23,7 @@ import type { Scope, Template } from "../../local/template/template.ts";
 import type { DirectClient } from "../../src/client/direct-client.ts";
 import type { DirectWorker } from "../../src/client/direct-worker.ts";
 import type { Context } from "../../src/protocol/ports.ts";
+import { policyIn } from "../../src/settings/policy-text.ts";
 import { startDynamo, startSqs, useEndpoint } from "../aws/emulators.ts";
 import { resourcesOf, type StackTemplate } from "../infra/resources.ts";
 import { shopWith, someFunction, templateOf } from "../infra/shop-stack.ts";
@@ -253,7 +254,7 @@ async function loadFunctions(recorder: Recorder, environmentOf: (name: string) =
   const { directWorker } = await load("Worker", () => import("../../src/client/direct-worker.ts"));
   const worker = directWorker();
   const tickOfShards = (shards: number) => {
-    const policy = JSON.parse(environmentOf("JobsTickSweeper").MINUTEHAND_POLICY ?? "");
+    const policy = policyIn(environmentOf("JobsTickSweeper").MINUTEHAND_POLICY ?? "");
     return loadTick(load, recorder, { MINUTEHAND_POLICY: JSON.stringify({ ...policy, shards }) });
   };
   const { handler: promote } = promotions;

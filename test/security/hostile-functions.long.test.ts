@@ -33,7 +33,7 @@ vi.mock("../../src/environment/context.ts", async () => {
     // No topic has an event source mapping.
     requiredVariable: (_: unknown, name: string) => (name === "MINUTEHAND_EVENTS" ? shared.rules : "{}"),
     createContext: () => {
-      const telemetry = createTelemetry();
+      const telemetry = createTelemetry("minutehand");
       return {
         pool: partOf("pool"),
         queues: partOf("queues"),

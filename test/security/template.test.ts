@@ -327,9 +327,6 @@ test("no function's environment holds a secret", () => {
     "MINUTEHAND_TABLE",
     "MINUTEHAND_WEBHOOK_SECRET",
     "MINUTEHAND_WEBHOOK_TOPIC",
-    "POWERTOOLS_LOG_LEVEL",
-    "POWERTOOLS_METRICS_NAMESPACE",
-    "POWERTOOLS_SERVICE_NAME",
     "UV_THREADPOOL_SIZE",
   ]);
   // CloudFormation would put the value in its place.

@@ -14,14 +14,17 @@ const policyOf = (count: number): Policy => ({
   ),
 });
 
-it("a short policy stays readable", () => {
-  expect(policyText(policyOf(2))).toBe(JSON.stringify(policyOf(2)));
-});
-
-it("a long policy is compressed to less than a quarter, and is read back unchanged", () => {
-  const policy = policyOf(60);
-  const text = policyText(policy);
-  expect(text.length).toBeLessThan(JSON.stringify(policy).length / 4);
-  expect(policyIn(text)).toEqual(policy);
-  expect(policyIn(JSON.stringify(policy))).toEqual(policy);
+it("a policy is written as JSON only if that is not longer, and is read back unchanged", () => {
+  const texts = [0, 1, 2, 3, 5, 10, 60].map((count) => {
+    const policy = policyOf(count);
+    const json = JSON.stringify(policy);
+    const text = policyText(policy);
+    expect(policyIn(text)).toEqual(policy);
+    expect(policyIn(json)).toEqual(policy);
+    expect(text.length).toBeLessThanOrEqual(json.length);
+    return { isJson: text === json, part: text.length / json.length };
+  });
+  expect(texts.at(0)).toEqual({ isJson: true, part: 1 });
+  expect(texts.at(2)).toMatchObject({ isJson: false });
+  expect(texts.at(-1)?.part).toBeLessThan(0.25);
 });

@@ -12,6 +12,7 @@ import { bill } from "./tables/bill.ts";
 import { calls, operations } from "./tables/calls.ts";
 import { commands, options } from "./tables/commands.ts";
 import { decisions } from "./tables/decisions.ts";
+import { deploymentRights } from "./tables/deployment-rights.ts";
 import { clientErrors, errors } from "./tables/errors.ts";
 import { limits, times } from "./tables/limits.ts";
 import { madProducer } from "./tables/mad-producer.ts";
@@ -28,6 +29,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   "client-errors": clientErrors,
   commands,
   decisions: () => decisions(DOCS),
+  "deployment-rights": deploymentRights,
   errors,
   "job-options": jobOptions,
   limits,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { App, Stack } from "aws-cdk-lib";
 import { Annotations, Match } from "aws-cdk-lib/assertions";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { removedTopics } from "../../../infra/checks/seen-topics.ts";
+import { seenTopics } from "../../../infra/checks/seen-topics.ts";
 import { DelayQueue } from "../../../infra/delay-queue.ts";
 import type { DelayQueueProps } from "../../../infra/props.ts";
 
@@ -71,6 +71,22 @@ describe("a topic removed from the props", () => {
     expect(readFileSync(topicsFile, "utf8")).toBe('{"Shop/Jobs":["mail","refund"]}');
   });
 
+  it("will not be noticed if the file cannot be written, so synth warns of that", () => {
+    const cannot = (reason: string) =>
+      Match.stringLikeRegexp(`topics are not recorded.*cannot be written \\(${reason}\\)`);
+    topicsFile = join(folder, "missing", "topics.json");
+    synth(["mail"]).hasWarning("/Shop/Jobs", cannot("ENOENT"));
+    topicsFile = join(folder, "topics.json");
+    synth(["mail", "refund"]).hasNoWarning("*", cannot("\\w+"));
+  });
+
+  it("cannot be known from what is no file, so synth fails and says so", () => {
+    topicsFile = folder;
+    expect(() => synth(["mail"])).toThrow(
+      `${folder} must be a JSON file that synth can read, but reading it fails (EISDIR)`,
+    );
+  });
+
   it("causes no warning in a removable stack", () => {
     synth(["mail", "refund"]);
     synth(["mail"], { removable: true }).hasNoWarning("*", ofRefund);
@@ -83,13 +99,13 @@ describe("without the prop topicsFile", () => {
   afterEach(() => process.chdir(repository));
 
   it("topics are written to a file in the working folder when the CDK's command line runs the app", () => {
-    removedTopics("Shop/Jobs", ["mail"]);
+    seenTopics("Shop/Jobs", ["mail"]);
     expect(JSON.parse(readFileSync("minutehand.topics.json", "utf8"))).toEqual({ "Shop/Jobs": ["mail"] });
   });
 
   it("the local stack writes no file", () => {
     vi.stubEnv("CDK_CLI_VERSION", undefined);
-    expect(removedTopics("Shop/Jobs", ["mail"])).toEqual([]);
+    expect(seenTopics("Shop/Jobs", ["mail"])).toEqual({ removed: [] });
     expect(existsSync("minutehand.topics.json")).toBe(false);
   });
 });

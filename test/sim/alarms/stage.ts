@@ -1,4 +1,3 @@
-import { METRICS_NAMESPACE } from "../../../infra/environment.ts";
 import { eventsOn } from "../../../src/consumer/apply-events.ts";
 import { webhookOn } from "../../../src/consumer/webhook.ts";
 import { DAY, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
@@ -7,6 +6,7 @@ import { SIZES } from "../../../src/core/work-sizes.ts";
 import { measuresOf } from "../../../src/environment/telemetry.ts";
 import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import type { EventRule } from "../../../src/settings/event-rules.ts";
+import { METRICS_NAMESPACE } from "../../../src/settings/metrics.ts";
 import type { Fate } from "../faults/fate.ts";
 import { type Plan, planOf } from "../faults.ts";
 import { type Habit, habitOf } from "../habits.ts";
