@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Actor } from "../../core/actor.ts";
 import { BOOKED_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
-import { type Home, startsAt } from "../../core/home.ts";
+import { type Home, startsAt, wantedOf } from "../../core/home.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { changeOf, type Sets } from "../../core/states.ts";
 import { logAfter, type RunEnd } from "../../core/timeline.ts";
@@ -13,12 +13,14 @@ import { prolongOnce } from "../store/once-items.ts";
 type MoveName = "move" | "moveCrashed" | "retry" | "redrive";
 /** A change of `src/core/states.ts`, and what it sets besides what each move sets. */
 type Moving = {
-  [N in MoveName]: { change: N; set: Omit<Sets<N>, "dueAt" | "revision" | "log"> };
+  [N in MoveName]: { change: N; set: Omit<Sets<N>, "dueAt" | "revision" | "log" | "wantedAt"> };
 }[MoveName];
 
 export type Move = Moving & {
   /** ms since the epoch. A time in the past becomes now. */
   dueAt: number;
+  /** Set if somebody asks for a time. `wantedAt`: that time, if it can pass before the job is moved: ms since the epoch. */
+  asked?: { readonly wantedAt?: number | undefined };
   /** The hold that the job keeps, if the hold is not over. `dueAt` is then kept as well, even in the past. */
   hold?: Pick<Home, "heldUntil">;
   /** An overdue job keeps its due time, and its start: otherwise callers whose clocks are ahead could postpone the job for ever. */
@@ -56,10 +58,11 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   await fileLooks(ctx, looks, by);
 
   // Before the job gets its later time, so that TTL deletes none in between.
-  const once = await prolongOnce(ctx, { ...home, ...request.set }, start, by);
+  const asked = { ...request.set, ...(request.asked && wantedOf(request.asked, dueAt)) };
+  const once = await prolongOnce(ctx, { ...home, ...asked }, start, by);
   const log = logAfter(home, now, { dueAt, ...moverOf(ctx, request) }, request.end);
   const moved = { dueAt, revision: home.revision + 1, log };
-  const set = { ...request.set, ...once, ...hold, ...moved } as Sets<MoveName>;
+  const set = { ...asked, ...once, ...hold, ...moved } as Sets<MoveName>;
   const change = changeOf(request.change, home, set, request);
   const changed: Changed & { together?: readonly boolean[] } = request.together
     ? await changeTogether(ctx, home, change, request.together, by)

@@ -1,7 +1,7 @@
 import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { type Head, type Home, wantedOf } from "../../core/home.ts";
+import { type Head, type Home } from "../../core/home.ts";
 import { chosenKey, deadKey } from "../../core/item-keys.ts";
 import type { Chosen } from "../../core/items.ts";
 import { type CallMark, withCall } from "../../core/once.ts";
@@ -86,15 +86,15 @@ export async function redriveJob(
   dueAt: number,
   { call, hasTime = false, patience = WRITER_DEADLINE }: HowRedriven = {},
 ): Promise<boolean> {
-  const at = Math.round(Math.max(dueAt, ctx.clock()));
+  const at = Math.round(dueAt);
   const together = home.key === undefined ? undefined : await writeToReclaimKey(ctx, home);
   if (together === "taken") return false;
   const moved = await move(ctx, home, {
     change: "redrive",
     dueAt: at,
+    asked: hasTime ? { wantedAt: at } : {},
     set: {
       attempt: 0,
-      ...wantedOf(hasTime ? { wantedAt: dueAt } : {}, at),
       askedAt: ctx.clock(),
       restarts: (home.restarts ?? 0) + 1,
       ...(call ? { calls: withCall(home.calls, call) } : {}),

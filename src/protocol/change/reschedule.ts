@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { type Home, isBeyondBound, startsAt, wantedOf } from "../../core/home.ts";
+import { type Home, isBeyondBound, startsAt } from "../../core/home.ts";
 import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
 import type { TimedJob } from "../new-job.ts";
@@ -55,13 +55,12 @@ export async function reschedule(
     // rule: bulk-marks-what-it-moves
     if (change.bulk !== undefined) set.bulk = change.bulk;
     if (change.call) set.calls = withCall(home.calls, change.call);
-    if (change.dueAt !== undefined) Object.assign(set, wantedOf(change, Math.max(change.dueAt, ctx.clock())));
     // An overdue job becomes due now, and the time that it has waited must not count as late.
-    else if (home.askedLate && startsAt(home) > ctx.clock()) set.askedLate = true;
+    if (change.dueAt === undefined && home.askedLate && startsAt(home) > ctx.clock()) set.askedLate = true;
     const dueAt = change.dueAt ?? home.dueAt;
     if (isFar(ctx, dueAt)) set.hasSchedule = true;
-    const hold = change.dueAt === undefined ? { hold: home } : {};
-    const request = { change: MOVES[state], dueAt, ...hold, also, set, remove, why: "rescheduled" };
+    const time = change.dueAt === undefined ? { hold: home } : { asked: change };
+    const request = { change: MOVES[state], dueAt, ...time, also, set, remove, why: "rescheduled" };
     const moved = await move(ctx, home, request);
     if (!moved.moved) continue;
     await syncPromotions(ctx, [moved.home]);
@@ -96,7 +95,6 @@ export async function replaceJob(
   const set: Anew = {
     body: job.body,
     attempt: 0,
-    ...wantedOf(job, Math.max(job.dueAt, ctx.clock())),
     askedAt: ctx.clock(),
     ...keptOptionsOf(job),
   };
@@ -110,7 +108,7 @@ export async function replaceJob(
   if (once) set.once = onceText([...onceNotesOf(holder.once), once.note]);
   // With a new turn at each call, the job would always come after the other jobs that wait.
   const keepsTurn = isBeyondBound(job, ctx.clock());
-  const request = { change, dueAt: job.dueAt, keepsTurn, also, set, remove, why: "replaced" };
+  const request = { change, dueAt: job.dueAt, asked: job, keepsTurn, also, set, remove, why: "replaced" };
   const together = [...checks, ...(once ? [once.write] : [])];
   const moved = await move(ctx, holder, { ...request, ...(together.length > 0 ? { together } : {}) });
   if (moved.moved) return moved.home;

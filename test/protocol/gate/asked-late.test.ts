@@ -227,6 +227,23 @@ describe("a redrive that moves its job two minutes after the call", () => {
   });
 });
 
+test("a redrive whose time passes while it reads the job's key is late since that time", async () => {
+  const { world, call } = await late();
+  const { json } = await call("POST", "/jobs", {
+    body: { topic: "picky", body, delay: 0, maxAttempts: 1, key: "k" },
+  });
+  await consume(world, "picky", { run: fail });
+  const id = json.id as string;
+  const wantedAt = world.now() + 10 * SECOND;
+  meanwhile(
+    world,
+    ({ keys }) => keys.some(({ pk }) => pk === "key#picky#k"),
+    () => world.pass(2 * MINUTE),
+  );
+  await call("POST", "/topics/picky/redrive", { body: { ids: [id], delay: 10 } });
+  expect(await world.home(id)).toMatchObject({ dueAt: world.now(), wantedAt, askedLate: true });
+});
+
 test("a job without a time in the past is stored as before", async () => {
   const { world, call } = await late();
   for (const time of [{ delay: 0 }, { delay: 1 }, { dueAt: new Date(world.now()).toISOString() }]) {
