@@ -4,6 +4,7 @@ export { DelayQueue } from "./delay-queue.ts";
 export type { HandlerOptions } from "./handler.ts";
 export type {
   ApiProps,
+  ApiScopes,
   CancelOn,
   DelayQueueProps,
   EnqueueOn,

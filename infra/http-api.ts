@@ -1,16 +1,25 @@
 import { Duration, Fn, Lazy, Stack } from "aws-cdk-lib";
-import { type CfnStage, HttpApi, HttpMethod, LogGroupLogDestination } from "aws-cdk-lib/aws-apigatewayv2";
+import {
+  type CfnRoute,
+  type CfnStage,
+  HttpApi,
+  HttpMethod,
+  LogGroupLogDestination,
+} from "aws-cdk-lib/aws-apigatewayv2";
 import { HttpIamAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { HttpLambdaIntegration } from "aws-cdk-lib/aws-apigatewayv2-integrations";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
+import { brokenIn, type Check } from "../src/core/check.ts";
 import { logVariables } from "../src/settings/log-groups.ts";
 import { API_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
+import { shown } from "./checks/check.ts";
+import { invalid } from "./checks/validate.ts";
 import { logGroupOf } from "./monitoring/log-groups.ts";
-import type { ApiProps } from "./props.ts";
+import type { ApiProps, ApiScopes } from "./props.ts";
 import { removalOf } from "./removal.ts";
 import type { QueueParts, TopicQueues } from "./topic-queues.ts";
 
@@ -18,6 +27,12 @@ export type JobApiProps = QueueParts & {
   readonly api: ApiProps;
   /** The functions that run topics' jobs. They are read at synth, because consumers are added later. */
   readonly consumers: ReadonlyMap<string, LambdaFunction>;
+};
+
+type Routed = {
+  readonly api: LambdaFunction;
+  readonly receive: LambdaFunction;
+  readonly scopes: ApiScopes | undefined;
 };
 
 // While a caller waits in `receive`, AWS bills this function for the whole time. A call that receives ten jobs of 180 KiB takes the
@@ -28,6 +43,22 @@ const TIMEOUT = Duration.seconds(29);
 /** Calls a second. */
 export const DEFAULT_RATE = 1000;
 const DEFAULT_BURST = 500;
+
+/**
+ * The calls of the scopes `write`, without `receive`. A call that is in no list needs the scopes `operate`: a path can be written in more than
+ * one way, and whatever API Gateway does not recognise must not need less.
+ */
+const WRITES: readonly { readonly path: string; readonly methods: HttpMethod[] }[] = [
+  { path: "/jobs", methods: [HttpMethod.POST] },
+  { path: "/jobs/batch", methods: [HttpMethod.POST] },
+  { path: "/jobs/cancel", methods: [HttpMethod.POST] },
+  { path: "/jobs/{id}", methods: [HttpMethod.PATCH, HttpMethod.DELETE] },
+  { path: "/topics/{topic}/jobs/{key}", methods: [HttpMethod.PUT, HttpMethod.DELETE] },
+  { path: "/topics/{topic}/finish", methods: [HttpMethod.POST] },
+  { path: "/topics/{topic}/extend", methods: [HttpMethod.POST] },
+  { path: "/topics/{topic}/retry", methods: [HttpMethod.POST] },
+  { path: "/topics/{topic}/bury", methods: [HttpMethod.POST] },
+];
 
 /** `receive` has its own function, so that long polls do not starve the other calls. */
 export class JobApi extends Construct {
@@ -77,21 +108,14 @@ export class JobApi extends Construct {
   }
 
   private routes(api: LambdaFunction, receive: LambdaFunction, props: JobApiProps): HttpApi {
+    const { authorizer = new HttpIamAuthorizer(), scopes } = props.api;
     const http = new HttpApi(this, "Http", {
       apiName: props.prefix,
       description: "Minutehand",
       createDefaultStage: false,
-      defaultAuthorizer: new HttpIamAuthorizer(),
+      defaultAuthorizer: authorizer,
     });
-    const toApi = new HttpLambdaIntegration("ToApi", api);
-    // These routes have paths, unlike `$default`, so that IAM policies can allow single methods and paths.
-    http.addRoutes({ path: "/", methods: [HttpMethod.ANY], integration: toApi });
-    http.addRoutes({ path: "/{proxy+}", methods: [HttpMethod.ANY], integration: toApi });
-    http.addRoutes({
-      path: "/topics/{topic}/receive",
-      methods: [HttpMethod.POST],
-      integration: new HttpLambdaIntegration("ToReceive", receive),
-    });
+    this.addRoutes(http, { api, receive, scopes });
     const accessLog = new LogGroup(this, "AccessLog", {
       logGroupName: accessLogName(this),
       retention: RetentionDays.ONE_MONTH,
@@ -111,6 +135,34 @@ export class JobApi extends Construct {
     return http;
   }
 
+  /** The routes have paths, unlike `$default`, so that IAM policies can allow single methods and paths. */
+  private addRoutes(http: HttpApi, { api, receive, scopes }: Routed): void {
+    // With scopes there are many routes, and a permission for each would fill the function's policy and the stack.
+    const toApi = new HttpLambdaIntegration("ToApi", api, { scopePermissionToRoute: scopes === undefined });
+    const toReceive = new HttpLambdaIntegration("ToReceive", receive);
+    const add = (path: string, methods: HttpMethod[], group: keyof ApiScopes, integration = toApi) =>
+      http.addRoutes({
+        ...{ path, methods, integration },
+        ...(scopes && { authorizationScopes: [...scopes[group]] }),
+      });
+    const any = [HttpMethod.ANY];
+    const added = [
+      ...add("/", any, "operate"),
+      ...add("/{proxy+}", any, "operate"),
+      ...add("/topics/{topic}/receive", [HttpMethod.POST], "write", toReceive),
+    ];
+    if (scopes) {
+      added.push(...add("/{proxy+}", [HttpMethod.GET, HttpMethod.HEAD], "read"));
+      added.push(...WRITES.flatMap(({ path, methods }) => add(path, methods, "write")));
+    }
+    const types = added.map(({ node }) => (node.defaultChild as CfnRoute).authorizationType);
+    const broken = brokenIn(
+      [...new Set(types)].flatMap((type) => typeChecks(type, scopes)),
+      shown,
+    );
+    if (broken.length > 0) throw invalid(this.node.scope?.node.path ?? "", broken);
+  }
+
   /** Tell the API's functions where the topics' functions log. `undefined` if no log group is known. */
   private logVariables(consumers: JobApiProps["consumers"]): Record<string, string> | undefined {
     const groups = [...consumers].flatMap(([topic, fn]) => {
@@ -120,6 +172,24 @@ export class JobApi extends Construct {
     if (groups.length === 0) return undefined;
     return logVariables({ region: Stack.of(this).region, groups: Object.fromEntries(groups) });
   }
+}
+
+/** Of a route's `AuthorizationType`: only its routes say what an authorizer does. `HttpNoneAuthorizer` would let everybody in. */
+function typeChecks(type: string | undefined, scopes: ApiScopes | undefined): Check[] {
+  return [
+    {
+      holds: type !== "NONE",
+      rule: "api.authorizer must authorize callers",
+      actual: type,
+      allowed: '"JWT", "CUSTOM" or "AWS_IAM"',
+    },
+    {
+      holds: scopes === undefined || type === "JWT",
+      rule: "api.scopes needs an authorizer that reads the scopes of tokens",
+      actual: type,
+      allowed: '"JWT"',
+    },
+  ];
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Duration } from "aws-cdk-lib";
+import type { IHttpRouteAuthorizer } from "aws-cdk-lib/aws-apigatewayv2";
 import type { ITable } from "aws-cdk-lib/aws-dynamodb";
 import type { IEventBusRef } from "aws-cdk-lib/aws-events";
 import type { IKey } from "aws-cdk-lib/aws-kms";
@@ -21,6 +22,19 @@ export type CancelOn = CancelSetting<Duration>;
 export type EnqueueOn = EnqueueSetting<Duration>;
 export type IfLateProps = IfLateSetting<Duration>;
 
+/**
+ * The scopes that a token needs for a call, by the call's group. A token needs one of the group's scopes. Each group has 1 to 10 scopes of 1 to
+ * 64 characters. No group includes another one.
+ */
+export type ApiScopes = {
+  /** All calls with `GET`. */
+  readonly read: readonly string[];
+  /** Calls that file, move or cancel single jobs or listed ones, and those of a worker that pulls: `receive`, `finish`, `extend`, `retry`, `bury`. */
+  readonly write: readonly string[];
+  /** All other calls: bulks, pauses, redrives and recurring schedules. */
+  readonly operate: readonly string[];
+};
+
 export type ApiProps = {
   /**
    * `iam`: callers sign their requests (SigV4) and need the permission `execute-api:Invoke`. `none`: there is no HTTP API. Producers then
@@ -28,6 +42,21 @@ export type ApiProps = {
    * @default "iam"
    */
   readonly auth?: "iam" | "none";
+  /**
+   * Who authorizes callers in place of IAM: `HttpJwtAuthorizer`, `HttpUserPoolAuthorizer` or `HttpLambdaAuthorizer` of
+   * `aws-cdk-lib/aws-apigatewayv2-authorizers`. Leave `auth` out beside it. The client, the command line and the console send a token as
+   * `Authorization: Bearer …`. The timeline of a job names the token's `sub`, or the text `principalId` in a Lambda authorizer's context.
+   * A local stack asks no authorizer.
+   * @example new HttpJwtAuthorizer("Login", "https://login.example.com", { jwtAudience: ["jobs"] })
+   * @default IAM
+   */
+  readonly authorizer?: IHttpRouteAuthorizer;
+  /**
+   * The scopes that callers need. `authorizer` must be one that reads the scopes of tokens: `HttpJwtAuthorizer` or `HttpUserPoolAuthorizer`.
+   * @example { read: ["jobs/read"], write: ["jobs/write"], operate: ["jobs/operate"] }
+   * @default each token that the authorizer accepts may make all calls
+   */
+  readonly scopes?: ApiScopes;
   /**
    * How many requests a second all callers together may send on average, 1 to 10,000. API Gateway throttles further requests.
    * @default 1000

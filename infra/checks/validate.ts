@@ -10,7 +10,13 @@ import { inSeconds, SETTINGS } from "../../src/settings/topic-settings.ts";
 import { unknownSettings } from "../../src/settings/unknown-settings.ts";
 import { MOST_DASHBOARD_TOPICS } from "../monitoring/dashboard.ts";
 import { secondsOf } from "../policy.ts";
-import type { ApiProps, DelayQueueProps, MaxThroughputProps, WarmThroughputProps } from "../props.ts";
+import type {
+  ApiProps,
+  ApiScopes,
+  DelayQueueProps,
+  MaxThroughputProps,
+  WarmThroughputProps,
+} from "../props.ts";
 import { days, shown } from "./check.ts";
 import { scheduleChecks, unknownScheduleProps } from "./schedule-checks.ts";
 
@@ -21,6 +27,10 @@ const LONGEST_RUNBOOK_URL = 200;
 const MOST_UNITS = 1_000_000;
 /** With less, DynamoDB might never take the largest transaction of a job, nor answer the largest page. */
 const LEAST_MAX_UNITS = 500;
+/** Of a route ("Quotas for configuring and running an HTTP API in API Gateway", Amazon API Gateway Developer Guide). */
+const MOST_SCOPES = 10;
+/** `AuthorizationScopes` of "CreateRoute", Amazon API Gateway Version 2 API Reference. */
+const LONGEST_SCOPE = 64;
 const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
 
 const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
@@ -30,8 +40,10 @@ const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
   ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true, schedules: true },
 };
 const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
-  ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
+  ...{ auth: true, authorizer: true, scopes: true },
+  ...{ throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
 };
+const SCOPE_GROUPS: readonly (keyof ApiScopes)[] = ["read", "write", "operate"];
 const WARM_PROPS: { readonly [Name in keyof WarmThroughputProps]-?: true } = { read: true, write: true };
 const MAX_PROPS: { readonly [Name in keyof MaxThroughputProps]-?: true } = { read: true, write: true };
 
@@ -52,7 +64,7 @@ export function validate(path: string, props: DelayQueueProps): void {
   if (broken.length > 0) throw invalid(path, broken);
 }
 
-function invalid(path: string, lines: readonly string[]): Error {
+export function invalid(path: string, lines: readonly string[]): Error {
   return new Error(`DelayQueue ${path} has invalid props:\n${lines.map((line) => `  ${line}`).join("\n")}`);
 }
 
@@ -63,6 +75,7 @@ function unknownProps(props: DelayQueueProps): string[] {
   return [
     ...unknownNames("the queue", "prop", props, Object.keys(PROPS)),
     ...unknownNames("api", "prop", props.api, Object.keys(API_PROPS)),
+    ...unknownNames("api.scopes", "prop", props.api?.scopes, SCOPE_GROUPS),
     ...unknownNames("warmThroughput", "prop", props.warmThroughput, Object.keys(WARM_PROPS)),
     ...unknownNames("maxThroughput", "prop", props.maxThroughput, Object.keys(MAX_PROPS)),
     ...unknownScheduleProps(props.schedules),
@@ -136,10 +149,42 @@ function isAddress(url: string | undefined): boolean {
 function apiChecks(api: ApiProps): Check[] {
   return [
     oneOf("api.auth", api.auth, ["iam", "none"]),
+    ...authorizerChecks(api),
     wholeNumber("api.throttlingRate", api.throttlingRate, 1, 10_000),
     wholeNumber("api.throttlingBurst", api.throttlingBurst, 1, 5_000),
     wholeNumber("api.receiveConcurrency", api.receiveConcurrency, 1, 1_000),
   ];
+}
+
+function authorizerChecks({ auth, authorizer, scopes }: ApiProps): Check[] {
+  return [
+    {
+      holds: authorizer === undefined || auth === undefined,
+      rule: "api.auth must be left out beside api.authorizer",
+      actual: auth,
+      allowed: "nothing here",
+    },
+    {
+      holds: authorizer === undefined || typeof authorizer.bind === "function",
+      rule: "api.authorizer must be an authorizer of the CDK",
+      actual: typeof authorizer,
+      allowed: "an object with the method bind",
+    },
+    onlyFor("an API with api.authorizer", authorizer !== undefined, "api.scopes", scopes),
+    ...(scopes === undefined ? [] : SCOPE_GROUPS).map((group) => ({
+      holds: areScopes(scopes?.[group]),
+      rule: `api.scopes.${group} must list scopes of tokens`,
+      actual: scopes?.[group],
+      allowed: `1 to ${MOST_SCOPES} texts of 1 to ${LONGEST_SCOPE} characters without spaces`,
+    })),
+  ];
+}
+
+function areScopes(scopes: readonly string[] | undefined): boolean {
+  const isScope = (scope: string) =>
+    Token.isUnresolved(scope) ||
+    (typeof scope === "string" && /^[^\s]+$/.test(scope) && scope.length <= LONGEST_SCOPE);
+  return Array.isArray(scopes) && scopes.length >= 1 && scopes.length <= MOST_SCOPES && scopes.every(isScope);
 }
 
 /** Fractions, tokens, and what plain JavaScript may give in place of a duration stay as they are, so that the checks can refuse them. */

@@ -12,7 +12,7 @@ export type Holder = (typeof HOLDERS)[number];
 export const ACTOR_KINDS = ["caller", "event", "schedule", "bulk", "topic", "sqs", ...HOLDERS] as const;
 
 /**
- * `name`: of a caller or a bulk: the session of AWS that signed the call; of an event: its id; of a schedule: its name. `reason`: what the
+ * `name`: of a caller or a bulk: the session of AWS that signed the call, or whom its authorizer names; of an event: its id; of a schedule: its name. `reason`: what the
  * caller has said. Both are cut to fit, because each move writes the whole log.
  */
 export type Actor = { kind: (typeof ACTOR_KINDS)[number]; name?: string; reason?: string };
@@ -27,7 +27,8 @@ export function actorOf(kind: Actor["kind"], { name, reason }: Said = {}): Actor
   };
 }
 
-/** The session of an assumed role, or the name of an IAM user, in the ARN that signed a request. */
-export function sessionIn(arn: string): string {
-  return arn.slice(Math.max(arn.lastIndexOf("/"), arn.lastIndexOf(":")) + 1);
+/** The session of an assumed role or the name of an IAM user, if an ARN has signed the request. Otherwise the name that an authorizer gave. */
+export function callerName(caller: string): string {
+  if (!caller.startsWith("arn:")) return caller;
+  return caller.slice(Math.max(caller.lastIndexOf("/"), caller.lastIndexOf(":")) + 1);
 }

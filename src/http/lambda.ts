@@ -27,9 +27,19 @@ export function serveEvents(
   };
 }
 
-/** `undefined` if the API does not require signatures. */
+/** "Control access to HTTP APIs with JWT authorizers" and "… with AWS Lambda authorizers", Amazon API Gateway Developer Guide. */
+type Authorizer = {
+  readonly iam?: { readonly userArn?: string } | null;
+  readonly jwt?: { readonly claims?: { readonly sub?: unknown } } | null;
+  /** The context that a Lambda authorizer has answered. */
+  readonly lambda?: { readonly principalId?: unknown } | null;
+};
+
+/** `undefined` if the authorizer names nobody, and locally, where the API asks no authorizer. */
 function callerOf({ requestContext }: APIGatewayProxyEventV2): string | undefined {
-  return (requestContext as { authorizer?: { iam?: { userArn?: string } } }).authorizer?.iam?.userArn;
+  const { iam, jwt, lambda } = (requestContext as { authorizer?: Authorizer }).authorizer ?? {};
+  const named = iam?.userArn ?? jwt?.claims?.sub ?? lambda?.principalId;
+  return typeof named === "string" && named !== "" ? named.toWellFormed() : undefined;
 }
 
 /** `undefined` if the method or path is not valid. */

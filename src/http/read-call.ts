@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { actorOf, sessionIn } from "../core/actor.ts";
+import { actorOf, callerName } from "../core/actor.ts";
 import { BATCH_BYTES } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
@@ -46,9 +46,9 @@ export function readCall(
 
 type Reasoned = z.output<typeof reasoned>;
 
-/** `caller`: the ARN that signed the request, if signatures are required. */
+/** `caller`: see `Bindings`. */
 function serviceFor(service: Service, caller: string | undefined, { reason }: Reasoned): Service {
-  const name = (): string | undefined => (caller === undefined ? undefined : sessionIn(caller));
+  const name = (): string | undefined => (caller === undefined ? undefined : callerName(caller));
   return { ...service, ctx: actingFor(service.ctx, () => actorOf("caller", { name: name(), reason })) };
 }
 

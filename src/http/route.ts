@@ -16,7 +16,7 @@ export type Service = {
   };
 };
 
-/** Logged for a call that changes a topic, a schedule or many jobs. `caller`: the ARN that signed it, if signatures are required. */
+/** Logged for a call that changes a topic, a schedule or many jobs. `caller`: see `Bindings`. */
 export type Decision = { call: string; topic?: string; schedule?: string; caller?: string };
 
 /** A request from API Gateway or from a client in this process. */
@@ -34,7 +34,10 @@ export type HttpRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request. `logs`: as in `Call`. */
+/**
+ * Facts about a request from API Gateway. `caller`: the ARN of the user or role that signed the request, or whom the API's authorizer names.
+ * `logs`: as in `Call`.
+ */
 export type Bindings = {
   readonly caller?: string | undefined;
   readonly logs?: (() => Logs | undefined) | undefined;

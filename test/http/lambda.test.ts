@@ -1,6 +1,8 @@
 import type { APIGatewayProxyEventV2 } from "aws-lambda";
 import { describe, expect, test } from "vitest";
+import { ACTOR_NAME_BYTES } from "../../src/core/constants.ts";
 import { CALLER_GONE } from "../../src/general/caller-gone.ts";
+import { truncate } from "../../src/general/text.ts";
 import { serveEvents } from "../../src/http/lambda.ts";
 import { createApi } from "../support/api.ts";
 
@@ -41,6 +43,31 @@ describe("an event of API Gateway", () => {
       `a decision: ${JSON.stringify({ call: "pauseTopic", topic: "orders", caller: userArn })}`,
       `a decision: ${JSON.stringify({ call: "bulk", topic: "orders" })}`,
     ]);
+  });
+
+  const long = `auth0|${"é".repeat(100)}`;
+  test.each<[string, object, string | undefined]>([
+    ["a JWT's `sub`", { jwt: { claims: { sub: "auth0|shop:17" }, scopes: null } }, "auth0|shop:17"],
+    [
+      "a long `sub`, cut as a session's name is",
+      { jwt: { claims: { sub: long } } },
+      truncate(long, ACTOR_NAME_BYTES),
+    ],
+    ["the `principalId` of a Lambda authorizer's context", { lambda: { principalId: "shop/17" } }, "shop/17"],
+    ["no name, if the token has no `sub`", { jwt: { claims: { scope: "jobs" } } }, undefined],
+    ["no name, if the `sub` is no text", { jwt: { claims: { sub: "" } }, lambda: null }, undefined],
+    ["no name, if the Lambda authorizer has given none", { lambda: { principalId: 17 } }, undefined],
+    ["no name, if the Lambda authorizer has no context", { lambda: null }, undefined],
+  ])("names in the timeline %s", async (_, authorizer, name) => {
+    const { handler, file, call } = createHandler();
+    const { id } = await file({ delay: "1h" });
+    const context = { http: { method: "DELETE" }, authorizer };
+    const requestContext = context as unknown as APIGatewayProxyEventV2["requestContext"];
+    await handler({ ...eventOf("DELETE", `/jobs/${id}`), requestContext });
+    const { json } = await call("GET", `/jobs/${id}`);
+    const by = { kind: "caller", ...(name !== undefined && { name }) };
+    expect(json.timeline).toMatchObject([{}, { event: "cancelled", by }]);
+    expect((json.timeline as { by: object }[]).at(-1)?.by).toEqual(by);
   });
 
   test("is answered in API Gateway's format, and telemetry is flushed", async () => {

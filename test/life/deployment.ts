@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { CloudFormationClient, DescribeStackResourcesCommand } from "@aws-sdk/client-cloudformation";
+import {
+  CloudFormationClient,
+  DescribeStackResourcesCommand,
+  type StackResource,
+} from "@aws-sdk/client-cloudformation";
 import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { directOn } from "../../src/client/direct-client.ts";
 import { createContext } from "../../src/environment/context.ts";
@@ -78,15 +82,25 @@ async function queuesThere(assembly: string): Promise<Record<string, { QueueUrl:
   }
 }
 
+/** MiniStack serves the stack's API at this path under its own address. */
+export async function apiUrl(): Promise<string> {
+  const api = (await stackResources()).find(({ ResourceType }) => ResourceType === "AWS::ApiGatewayV2::Api");
+  return `${process.env.AWS_ENDPOINT_URL}/_aws/execute-api/${api?.PhysicalResourceId}/$default`;
+}
+
 async function stackQueues(): Promise<Set<string>> {
+  return new Set((await stackResources()).map(({ LogicalResourceId = "" }) => LogicalResourceId));
+}
+
+async function stackResources(): Promise<StackResource[]> {
   const cloudFormation = new CloudFormationClient({});
   try {
     const { StackResources = [] } = await cloudFormation.send(
       new DescribeStackResourcesCommand({ StackName: STACK }),
     );
-    return new Set(StackResources.map(({ LogicalResourceId = "" }) => LogicalResourceId));
+    return StackResources;
   } catch (error) {
-    if (error instanceof Error && error.message.includes("does not exist")) return new Set();
+    if (error instanceof Error && error.message.includes("does not exist")) return [];
     throw error;
   } finally {
     cloudFormation.destroy();

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { connect, deploy, destroy, takeBack } from "./deployment.ts";
-import type { Life } from "./life.ts";
+import { createClient } from "../../src/client/http-client.ts";
+import { apiUrl, connect, deploy, destroy, takeBack } from "./deployment.ts";
+import { type Life, PRINCIPAL, TOKEN } from "./life.ts";
 
 /** A delay that is longer than a deployment takes. */
 const LATER = "60s";
@@ -52,4 +53,20 @@ it("after `cdk destroy`, a deployment with another id takes table and queues bac
   const again = await connect("Renamed");
   expect(again.table).toBe(table);
   expect((await again.ended(id)).state).toBe("done");
+});
+
+it("an API behind an authorizer of the user's own takes calls with its token only, and names its principal", async () => {
+  now = { ...now, hasApi: true };
+  await deploy(now);
+  const url = await apiUrl();
+  const behind = (bearer: string) => createClient({ url, auth: { bearer }, retries: 0 });
+  const forbidden = expect.objectContaining({ code: "forbidden" });
+  await expect(behind("ey.other").enqueue("mail", {}, { delay: "1h" })).rejects.toEqual(forbidden);
+  const { status } = await fetch(`${url}/health`);
+  expect(status).toBe(401);
+  const client = behind(TOKEN);
+  const { id } = await client.enqueue("mail", {}, { delay: "1h" });
+  await client.cancel(id);
+  const { timeline } = (await client.get(id)) ?? {};
+  expect(timeline?.at(-1)).toMatchObject({ event: "cancelled", by: { kind: "caller", name: PRINCIPAL } });
 });

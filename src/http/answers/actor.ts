@@ -16,7 +16,7 @@ export const actor = answer(
       text.check(
         z.meta({
           description:
-            "The session name or the user that signed the call, if the API requires signatures; the event's id; the schedule's name.",
+            "The session name or the user that signed the call, or the caller that the API's authorizer names; the event's id; the schedule's name.",
         }),
       ),
     ),

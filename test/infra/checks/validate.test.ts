@@ -1,4 +1,5 @@
 import { Aws, Duration, Stack, Token } from "aws-cdk-lib";
+import { HttpJwtAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { Table } from "aws-cdk-lib/aws-dynamodb";
 import { describe, expect, it } from "vitest";
 import { validate } from "../../../infra/checks/validate.ts";
@@ -10,6 +11,9 @@ const SURVIVOR = Table.fromTableName(new Stack(), "Survivor", "Shop-JobsPoolTabl
 function inTopic(topic: TopicProps): DelayQueueProps {
   return { topics: { work: topic } };
 }
+
+const LOGIN = new HttpJwtAuthorizer("Login", "https://login.example.com", { jwtAudience: ["jobs"] });
+const SCOPES = { read: ["jobs/read"], write: ["jobs/write"], operate: ["jobs/operate"] };
 
 const PAID = { detailType: "OrderPaid", key: "$.detail.orderId" };
 const CANCELLING = { ...PAID, detailType: "OrderPlaced" };
@@ -24,6 +28,10 @@ const UNKNOWN: readonly [object, string][] = [
   [
     { topics, api: { auht: "iam" } },
     'api has an unknown prop "auht" (did you mean "auth"?); allowed are auth, ',
+  ],
+  [
+    { topics, api: { authorizer: LOGIN, scopes: { ...SCOPES, reads: ["x"] } } },
+    'api.scopes has an unknown prop "reads" (did you mean "read"?); allowed are read, write, operate',
   ],
   [
     { topics, warmThroughput: { writes: 1 } },
@@ -114,6 +122,23 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
   [{ topics, tickConcurrency: 65 }, "tickConcurrency must be a whole number, is 65; allowed: 1 to 64"],
   [{ topics, maximumConcurrency: 1 }, "maximumConcurrency must be a whole number, is 1; allowed: 2 to 1000"],
+  [
+    { topics, api: { auth: "none", authorizer: LOGIN } },
+    'api.auth must be left out beside api.authorizer, is "none"; allowed: nothing here',
+  ],
+  [
+    { topics, api: { authorizer: "jwt" as never } },
+    'api.authorizer must be an authorizer of the CDK, is "string"; allowed: an object with the method bind',
+  ],
+  [{ topics, api: { scopes: SCOPES } }, "api.scopes is allowed for an API with api.authorizer only, is {"],
+  [
+    { topics, api: { authorizer: LOGIN, scopes: { read: ["a b"], write: [] } as never } },
+    [
+      'api.scopes.read must list scopes of tokens, is ["a b"]; allowed: 1 to 10 texts of 1 to 64 characters without spaces',
+      "  api.scopes.write must list scopes of tokens, is []; allowed: 1 to 10 texts of 1 to 64 characters without spaces",
+      "  api.scopes.operate must list scopes of tokens, is undefined; allowed: ",
+    ].join("\n"),
+  ],
   [
     { topics, api: { receiveConcurrency: 0 } },
     "api.receiveConcurrency must be a whole number, is 0; allowed: 1 to 1000",
@@ -399,6 +424,8 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics: { ["x".repeat(50)]: {} }, prefix: "x".repeat(24), shards: 1 },
   { topics, shards: 1024, retention: Duration.days(1), deadRetention: Duration.days(14) },
   { topics, api: { auth: "none" } },
+  { topics, api: { authorizer: LOGIN } },
+  { topics, api: { authorizer: LOGIN, scopes: { ...SCOPES, read: ["x".repeat(64), ...SCOPES.write] } } },
   { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
   { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
   { topics, maxThroughput: { read: 500, write: 1_000_000 } },

@@ -95,6 +95,16 @@ test("each event source has its own id, which is the same at each start", () => 
   ]);
 });
 
+test("an authorizer of the API is left out, and the line says that the local API takes every call", () => {
+  const { leftOut, unknownTypes } = read({
+    Login: { Type: "AWS::ApiGatewayV2::Authorizer", Properties: {} },
+  });
+  expect(unknownTypes).toEqual([]);
+  expect(leftOut).toEqual([
+    "Login: the local API asks no authorizer, and takes every call from this machine",
+  ]);
+});
+
 test("a rule with cron is left out, and named with its expression", () => {
   const rule = { Type: "AWS::Events::Rule", Properties: { ScheduleExpression: "cron(0 0 * * ? *)" } };
   const { rules, leftOut } = read({ R: rule });
