@@ -13,7 +13,7 @@ import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { directOn } from "../../src/client/direct-client.ts";
 import { createContext } from "../../src/environment/context.ts";
 import { ROOT } from "../deploy/environment.ts";
-import { ADAPTATIONS, adaptTemplate } from "../deploy/ministack-template.ts";
+import { adaptAssembly } from "../deploy/ministack-template.ts";
 import { deployedEnvironment } from "../e2e/deployed-stack.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { type Life, STACK } from "./life.ts";
@@ -46,7 +46,7 @@ export async function destroy(life: Life): Promise<void> {
 async function synth(life: Life): Promise<string> {
   const assembly = mkdtempSync(join(tmpdir(), "minutehand-life-"));
   await cdk("synth", "--quiet", "--app", APP, "--output", assembly, "-c", `life=${JSON.stringify(life)}`);
-  adaptTemplate(assembly, STACK, ADAPTATIONS);
+  adaptAssembly(assembly, STACK);
   return assembly;
 }
 
