@@ -12,3 +12,4 @@ export type {
   TopicProps,
   WebhookTopicProps,
 } from "./props.ts";
+export type { TargetFunction, TargetOptions } from "./target.ts";
