@@ -189,7 +189,11 @@ async function createResources(resources: StackSpec) {
 /** Nothing polls the queues: each scene invokes the consumers itself, with the messages that it chooses. */
 function serveResources(services: OwnServices, resources: StackSpec): void {
   const idle = () => ({ stop: async () => {} });
-  services.invocations.start((name) => resources.functions.some((spec) => spec.name === name));
+  services.invocations.start((name) =>
+    resources.functions.some((spec) => spec.name === name || spec.arn === name)
+      ? Promise.resolve({ outcome: "returned", payload: "null" })
+      : undefined,
+  );
   services.eventSourceMappings.start(resources.eventSources.map((spec) => ({ spec, start: idle })));
 }
 
