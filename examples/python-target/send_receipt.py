@@ -1,9 +1,4 @@
-"""Runs the jobs of a topic as a plain Lambda function, without a package of Minutehand:
-
-    queue.addTarget("receipt", new Function(stack, "SendReceipt", {
-      runtime: Runtime.PYTHON_3_13, handler: "send_receipt.handler", code: Code.fromAsset("python-target"),
-    }));
-"""
+"""Runs the jobs of the topic `receipt` as a plain Lambda function. Its answer decides what happens to the job."""
 
 
 def handler(job, context):

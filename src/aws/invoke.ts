@@ -1,10 +1,9 @@
 import {
   InvokeCommand,
   type InvokeCommandOutput,
-  LambdaClient,
+  type LambdaClient,
   TooManyRequestsException,
 } from "@aws-sdk/client-lambda";
-import { settings, withoutLogger } from "./clients.ts";
 
 /** `functionError`: the function has failed, and `payload` says how. `throttled`: Lambda did not start the function, as too many run. */
 export type Invoked =
@@ -14,10 +13,8 @@ export type Invoked =
 /** Invokes the function and waits for its answer. Throws if no answer came, or `signal` was aborted. */
 export type Invoke = (payload: string, signal: AbortSignal) => Promise<Invoked>;
 
-/** Makes no second try, because the function may have run. */
-export function lambdaInvoke(functionArn: string): Invoke {
-  // A function that runs sends nothing, so that only `signal` can bound the time of a call.
-  const client = withoutLogger(new LambdaClient({ ...settings(0), maxAttempts: 1 }));
+/** `client`: a `waitingClient`. */
+export function lambdaInvoke(client: LambdaClient, functionArn: string): Invoke {
   return async (payload, signal) => {
     const input = { FunctionName: functionArn, InvocationType: "RequestResponse", Payload: payload } as const;
     try {

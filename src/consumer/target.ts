@@ -1,4 +1,5 @@
 import { lambdaInvoke } from "../aws/invoke.ts";
+import { waitingClient } from "../aws/lambda-client.ts";
 import { createContext, type Environment, requiredVariable } from "../environment/context.ts";
 import { TIMERS } from "../environment/process.ts";
 import { longestCall, longestTargetRun } from "../settings/target-times.ts";
@@ -9,7 +10,7 @@ import { targetRun } from "./target/run.ts";
 export function targetConsumer(environment: Environment = process.env): ConsumerFunction {
   const ctx = createContext(environment);
   const timeout = Number(requiredVariable(environment, "MINUTEHAND_TARGET_TIMEOUT")) * 1000;
-  const invoke = lambdaInvoke(requiredVariable(environment, "MINUTEHAND_TARGET"));
+  const invoke = lambdaInvoke(waitingClient(), requiredVariable(environment, "MINUTEHAND_TARGET"));
   const run = targetRun(ctx, { invoke, longest: longestCall(timeout) }, TIMERS.wait);
   return consumeWith(ctx, run, TIMERS, ctx.telemetry.flush, longestTargetRun(timeout));
 }

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { lambdaInvoke } from "../../src/aws/invoke.ts";
+import { waitingClient } from "../../src/aws/lambda-client.ts";
 import { useEndpoint } from "./emulators.ts";
 import { type Answer, error, ok, type ScriptedService, scriptedService } from "./scripted-service.ts";
 
@@ -15,7 +16,7 @@ afterEach(async () => {
 async function invoke(answer: Answer, aborted = signal) {
   service = await scriptedService(() => answer);
   useEndpoint("LAMBDA", service.endpoint);
-  return lambdaInvoke(ARN)('{"id":"7"}', aborted);
+  return lambdaInvoke(waitingClient(), ARN)('{"id":"7"}', aborted);
 }
 
 test("an invocation sends the job to the function or the alias, and answers what the function says", async () => {

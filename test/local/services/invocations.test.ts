@@ -3,6 +3,7 @@ import type { Outcome } from "../../../local/functions/execution-environment.ts"
 import { startAwsEndpoint } from "../../../local/services/aws-endpoint.ts";
 import { createInvocations } from "../../../local/services/invocations.ts";
 import { lambdaInvoke } from "../../../src/aws/invoke.ts";
+import { waitingClient } from "../../../src/aws/lambda-client.ts";
 import { useEndpoint } from "../../aws/emulators.ts";
 
 let end: (() => Promise<unknown>) | undefined;
@@ -20,7 +21,7 @@ async function invoke(outcome: Outcome, name = "thumbnail") {
     events.push(event);
     return Promise.resolve(outcome);
   });
-  const invoked = await lambdaInvoke(name)('{"id":"7"}', new AbortController().signal);
+  const invoked = await lambdaInvoke(waitingClient(), name)('{"id":"7"}', new AbortController().signal);
   expect(events).toEqual([{ id: "7" }]);
   return "payload" in invoked
     ? { ...invoked, payload: JSON.parse(Buffer.from(invoked.payload).toString()) }
