@@ -1,4 +1,5 @@
 import { App, Stack } from "aws-cdk-lib";
+import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { DelayQueue } from "minutehand/cdk";
 import type { Topics } from "./topics.ts";
 
@@ -13,8 +14,16 @@ const queue = new DelayQueue<Topics>(stack, "Jobs", {
     "payment-notice": { webhook: {} },
     reminder: {},
     thumbnail: { consumer: "pull" },
+    receipt: {},
   },
 });
 queue.addHandler("order-timeout", "order-timeout/close-order.ts", { environment });
 queue.addHandler("refund", "refund-polling/ask-for-refund.ts", { environment });
 queue.addHandler("reminder", "reminder/remind-owner.ts", { environment });
+
+const sendReceipt = new LambdaFunction(stack, "SendReceipt", {
+  runtime: Runtime.PYTHON_3_13,
+  handler: "send_receipt.handler",
+  code: Code.fromAsset("python-target"),
+});
+queue.addTarget("receipt", sendReceipt);

@@ -5,4 +5,5 @@ export type Topics = {
   "payment-notice": { orderId: string; amount: string };
   reminder: { shopId: string };
   thumbnail: { image: string; width: number };
+  receipt: { orderId: string; cents: number; state?: "unpaid" | "refunded" };
 };

@@ -124,6 +124,11 @@ export function grantSecret(grantee: IGrantable, secret: Secret): void {
   grantKey(grantee, secret.encryptionKey, SECRET_KEY_ACTIONS);
 }
 
+/** For exactly this function, version or alias. The CDK's own `grantInvoke` allows every version and alias of a function. */
+export function grantInvoke(grantee: IGrantable, { functionArn }: { readonly functionArn: string }): void {
+  grant(grantee, ["lambda:InvokeFunction"], [functionArn]);
+}
+
 // The CDK's own `grant…` methods allow more actions than the queue uses: `kms:ReEncrypt*` and `kms:GenerateDataKey*`.
 function grantKey(grantee: IGrantable, key: IKey | undefined, actions: string[]): void {
   if (key !== undefined) grant(grantee, actions, [key.keyArn]);

@@ -5,7 +5,7 @@ import { MinutehandStack } from "./minutehand-stack.ts";
 
 /**
  * The app. `-c api=none`: no HTTP API. `-c removable=true`: the data goes with the stack. `-c alarmTopicArn=…`: the SNS topic of the
- * alarms. `-c callbackHosts=…,…`: private hosts that the topic `callbacks` may call. `-c stackName=… -c prefix=…`: names, for a second
+ * alarms. `-c callbackHosts=…,…`: private hosts that the topic `callbacks` may call. `-c pythonTarget=true`: a topic whose jobs a function in Python runs. `-c stackName=… -c prefix=…`: names, for a second
  * stack.
  */
 const app = new App();
@@ -27,6 +27,7 @@ new MinutehandStack(app, "Minutehand", {
   removable: readFlag("removable"),
   api: { auth: contextOf("api") ?? "iam" },
   alarmTopicArn: contextOf("alarmTopicArn"),
+  pythonTarget: readFlag("pythonTarget"),
   callbackHosts: contextOf("callbackHosts")?.split(","),
 });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));

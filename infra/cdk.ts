@@ -14,3 +14,4 @@ export type {
   TopicProps,
   WebhookTopicProps,
 } from "./props.ts";
+export type { TargetFunction, TargetOptions } from "./target.ts";

@@ -15,18 +15,15 @@ export type ConsumerOptions = {
 
 const DEFAULT_BATCH_SIZE = 10;
 /** Lambda's default ("Configure Lambda function timeout", AWS Lambda Developer Guide). */
-const LAMBDA_TIMEOUT = Duration.seconds(3);
+export const LAMBDA_TIMEOUT = Duration.seconds(3);
 /** A shorter timeout would leave almost no time for jobs: a consumer starts no job in the last `LAST_START_BEFORE_DEADLINE`. */
 const LEAST_TIMEOUT = Duration.millis(2 * LAST_START_BEFORE_DEADLINE);
 
-/** `undefined` if it can. */
-export function consumerError(
+/** Says why a topic cannot get a function. `undefined`: it can. */
+export function topicError(
   topic: string,
   queues: TopicQueues | undefined,
   consumer: LambdaFunction | undefined,
-  path: string,
-  timeout: Duration = LAMBDA_TIMEOUT,
-  { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
 ): string | undefined {
   if (queues === undefined) return `topic "${topic}" is not declared in the queue's topics`;
   if (queues.settings.consumer === "pull") {
@@ -38,6 +35,15 @@ export function consumerError(
   if (consumer !== undefined) {
     return `topic "${topic}" already has the consumer ${consumer.node.path}: a topic can have one consumer only`;
   }
+  return undefined;
+}
+
+/** Says why a function cannot be a consumer. `undefined`: it can. */
+export function consumerError(
+  path: string,
+  timeout: Duration = LAMBDA_TIMEOUT,
+  { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
+): string | undefined {
   if (timeout.isUnresolved()) {
     return `the timeout of ${path} must be known at synth, got a token; allowed: ${LEAST_TIMEOUT.toSeconds()} s or more`;
   }

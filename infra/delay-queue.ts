@@ -15,7 +15,7 @@ import { partitionErrors } from "./checks/partitions.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
 import { seenTopics } from "./checks/seen-topics.ts";
 import { validate } from "./checks/validate.ts";
-import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
+import { type ConsumerOptions, connectConsumer, consumerError, topicError } from "./consumer.ts";
 import { environmentErrors, queueEnvironment, queueUrlPrefix, setEnvironment } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
@@ -28,12 +28,13 @@ import {
 } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool, type PoolTable } from "./job-pool.ts";
-import { encryptLogs } from "./log-key.ts";
+import { encryptLogs, useLogKey } from "./log-key.ts";
 import { Alarms } from "./monitoring/alarms.ts";
 import { Dashboard, MOST_DASHBOARD_TOPICS } from "./monitoring/dashboard.ts";
 import { queuePolicy, topicRules } from "./policy.ts";
 import type { ApiProps, DelayQueueProps } from "./props.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
+import { Target, type TargetFunction, type TargetOptions, targetTimeout } from "./target.ts";
 import { Tick } from "./tick.ts";
 import { tlsOnly } from "./tls-only.ts";
 import { type QueueParts, TopicQueues, type TopicQueuesProps } from "./topic-queues.ts";
@@ -95,6 +96,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   private readonly alarms: Alarms;
   private readonly dashboard: Dashboard | undefined;
   private readonly promotions: Promotions | undefined;
+  private readonly logKey: IKey | undefined;
   private readonly equipped = new Set<LambdaFunction>();
   private readonly producers = new Map<IPrincipal, QueueReader>();
 
@@ -127,7 +129,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.control = new EventSourceControl(this, controllers, Object.keys(policy.topics));
     this.callWebhooks(parts);
     const events = this.applyEvents(parts, props);
-    this.output(encryptionKey);
+    this.logKey = this.output(encryptionKey) ? encryptionKey : undefined;
     const watched = { ...parts, tick, promotions: this.promotions, recurring, events };
     const { alarmTopic, runbookUrl } = props;
     const consumerOf = (topic: string) => this.consumers.get(topic);
@@ -152,7 +154,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const queues = this.topics.get(topic);
     const [unknown] = unknownNames("addConsumer", "option", options, ["batchSize"]);
     const error =
-      unknown ?? consumerError(topic, queues, this.consumers.get(topic), fn.node.path, fn.timeout, options);
+      unknown ??
+      topicError(topic, queues, this.consumers.get(topic)) ??
+      consumerError(fn.node.path, fn.timeout, options);
     if (error !== undefined || queues === undefined)
       throw new Error(`DelayQueue ${this.node.path}: ${error}`);
     this.equip(fn);
@@ -192,7 +196,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const [unknown] = unknownHandlerOptions(options);
     const error =
       unknown ??
-      consumerError(topic, topics.get(topic), consumers.get(topic), path, timeout, consumerOptions) ??
+      topicError(topic, topics.get(topic), consumers.get(topic)) ??
+      consumerError(path, timeout, consumerOptions) ??
       handlerError(timeout, memorySize);
     if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
     const { hasConsumer, leftToRuntime, ...code } = handlerCode(entry, {
@@ -213,6 +218,35 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     });
     this.addConsumer(topic, fn, consumerOptions);
     return fn;
+  }
+
+  /**
+   * Lets a function in any language run the jobs of a topic: a function of the queue invokes `fn` with each job, waits for its answer, and
+   * records how the run ended. `fn` may be a function, an alias or a version of this account. It gets no environment, no permissions and
+   * no event source.
+   *
+   * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; and if the timeout is not known, or longer
+   * than 14 minutes and 20 seconds.
+   * @example
+   * queue.addTarget("thumbnail", new Function(stack, "Thumbnail", { runtime: Runtime.PYTHON_3_13, … }));
+   */
+  addTarget(topic: keyof Topics & string, fn: TargetFunction, options: TargetOptions = {}): void {
+    const queues = this.topics.get(topic);
+    const [unknown] = unknownNames("addTarget", "option", options, ["timeout"]);
+    const error = unknown ?? topicError(topic, queues, this.consumers.get(topic));
+    const timeout = error ?? targetTimeout(fn, options);
+    if (typeof timeout === "string" || queues === undefined)
+      throw new Error(`DelayQueue ${this.node.path}: ${timeout}`);
+    const { table, removable, tracing } = this;
+    // Beside the target, because the target's stack may already depend on the stack of the queue.
+    const target = new Target(fn, `Target-${topic}`, {
+      ...{ target: fn, timeout, queues, table, removable, tracing },
+    });
+    if (this.logKey !== undefined) useLogKey(target, this.logKey);
+    this.equip(target.fn);
+    this.consumers.set(topic, target.fn);
+    this.control.add(topic, target.eventSource, target.fn);
+    this.watchConsumer(topic, target.fn);
   }
 
   /**
@@ -317,11 +351,12 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     return events;
   }
 
-  private output(encryptionKey: IKey | undefined): void {
+  /** Answers whether the logs are encrypted with the key. */
+  private output(encryptionKey: IKey | undefined): boolean {
     if (this.api !== undefined)
       new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
-    if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
+    return encryptionKey !== undefined && encryptLogs(this, encryptionKey);
   }
 
   private show(watched: Watched, api: JobApi | undefined, { topicMetrics }: DelayQueueProps): Dashboard {
@@ -442,7 +477,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (settings.consumer === "pull" || this.consumers.has(topic)) return;
     Annotations.of(this).addWarningV2(
       `minutehand:no-consumer:${topic}`,
-      `topic "${topic}" has no consumer: call addHandler or addConsumer, or declare the topic with consumer "pull"`,
+      `topic "${topic}" has no consumer: call addHandler, addConsumer or addTarget, or declare the topic with consumer "pull"`,
     );
   }
 }

@@ -14,8 +14,10 @@ const ACTIONS = [
   "kms:DescribeKey",
 ];
 
-/** CloudWatch Logs may then use the key for groups of this account. If this app cannot change the key's policy, only warns. */
-export function encryptLogs(scope: Construct, key: IKey): void {
+/**
+ * CloudWatch Logs may then use the key for groups of this account. If this app cannot change the key's policy, only warns, and answers `false`.
+ */
+export function encryptLogs(scope: Construct, key: IKey): boolean {
   const groups = Stack.of(scope).formatArn({
     service: "logs",
     resource: "log-group",
@@ -31,15 +33,21 @@ export function encryptLogs(scope: Construct, key: IKey): void {
     }),
   );
   if (statementAdded) {
-    const visit = (node: unknown): void => {
-      if (node instanceof CfnLogGroup) node.kmsKeyId = key.keyArn;
-    };
-    Aspects.of(scope).add({ visit });
-    return;
+    useLogKey(scope, key);
+    return true;
   }
   // Another app owns the policy of this key. CloudFormation cannot create a log group with a key that CloudWatch Logs may not use.
   Annotations.of(scope).addWarningV2(
     "minutehand:logs-key",
     "the logs stay under CloudWatch's own key, because this app cannot change the policy of the encryption key",
   );
+  return false;
+}
+
+/** Encrypts the log groups in `scope`. */
+export function useLogKey(scope: Construct, key: IKey): void {
+  const visit = (node: unknown): void => {
+    if (node instanceof CfnLogGroup) node.kmsKeyId = key.keyArn;
+  };
+  Aspects.of(scope).add({ visit });
 }

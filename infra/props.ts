@@ -212,7 +212,7 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly tickConcurrency?: number;
   /**
    * How many invocations of one topic's consumer may run at once, 2 to 1,000. A topic's own `maximumConcurrency` overrides it, a webhook
-   * topic has 5 by default, and a topic with `pollers` has no such limit. Without a limit, one burst could take all concurrency of the
+   * topic has 5 by default, one with a target 10, and a topic with `pollers` has no such limit. Without a limit, one burst could take all concurrency of the
    * account, and leave none to the tick and the API.
    * @default 100
    */

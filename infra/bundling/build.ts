@@ -19,6 +19,7 @@ export const CONSTRUCT_FUNCTIONS = [
   "receive",
   "tick",
   "webhook",
+  "target",
   "promote",
   "occurrence",
   "event",

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { errorText } from "../local-error.ts";
 import type { FunctionError, RunnerMessage, RuntimeMessage } from "../processes/function-process.ts";
 import type { Guard } from "../processes/guard.ts";
@@ -11,6 +12,13 @@ import { readStamp } from "./stamped-output.ts";
 
 /** Lambda's limit for the initialisation of a function. */
 const INIT_LIMIT_MS = 10_000;
+
+/** Unbuffered, so that the log shows a line when it is printed, and without compiled files in the folder of the code. */
+const PYTHON = {
+  program: join(import.meta.dirname, "../processes/function-process.py"),
+  execPath: "python3",
+  execArgv: ["-u", "-B"],
+};
 
 /** How an invocation ended. After `crashed` and `timed-out` the process has ended too. */
 export type Outcome =
@@ -66,12 +74,13 @@ export async function startExecutionEnvironment(
 }
 
 function forkFunction(spec: FunctionSpec, host: EnvironmentHost): ChildProcess {
-  const child = fork(programPath("function"), [spec.codeDir, spec.handler, spec.arn], {
+  const { program, ...runtime } = spec.isPython ? PYTHON : { program: programPath("function"), execArgv: [] };
+  const child = fork(program, [spec.codeDir, spec.handler, spec.arn], {
     cwd: spec.codeDir,
+    ...runtime,
     // Detached, so that Ctrl-C reaches only the runner, which then ends its functions.
     ...DETACHED,
     env: variablesOf(spec, host),
-    execArgv: [],
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   host.guard.watch(child);
@@ -153,7 +162,7 @@ function variablesOf(spec: FunctionSpec, { variables }: EnvironmentHost): NodeJS
     ...machineVariables(process.env),
     TZ: "UTC",
     LANG: "en_US.UTF-8",
-    AWS_EXECUTION_ENV: "AWS_Lambda_nodejs24.x",
+    AWS_EXECUTION_ENV: spec.isPython ? "AWS_Lambda_python" : "AWS_Lambda_nodejs24.x",
     AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(spec.memoryMb),
     AWS_LAMBDA_FUNCTION_NAME: spec.name,
     AWS_LAMBDA_FUNCTION_VERSION: "$LATEST",

@@ -111,10 +111,14 @@ function urlOf({ queues }: StackSpec, queueArn: string): string {
 
 function startInvocations({ services, pools, invoke }: Dependencies): void {
   services.invocations.start((name, event) => {
-    const pool = pools.find(({ spec }) => spec.name === name || spec.arn === name);
-    if (pool) void invoke(pool, event);
-    return pool !== undefined;
+    // A qualified name or ARN ends with a version or an alias, and there is one version here.
+    const pool = pools.find(({ spec }) => [spec.name, spec.arn].some((one) => isOf(one, name)));
+    return pool && invoke(pool, event);
   });
+}
+
+function isOf(unqualified: string, name: string): boolean {
+  return name === unqualified || name.startsWith(`${unqualified}:`);
 }
 
 /** `queueUrls`: the URLs of the queues that get events, by their ARNs. */

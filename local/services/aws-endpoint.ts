@@ -25,8 +25,20 @@ export type Operation = {
   readonly answer: (request: AwsRequest) => object | Promise<object>;
 };
 
+/** An answer that is sent as it is. */
+export type Reply = {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** An operation whose answer is not an object: an invocation answers what the function says. */
+type Replying = { readonly reply: (request: AwsRequest) => Promise<Reply> };
+type AnyOperation = Operation | Replying;
+
 /** By route, `GET /schedules/{Name}`, or for AWS JSON 1.0 and 1.1 by target: `secretsmanager.GetSecretValue`. */
 export type Operations = Readonly<Record<string, Operation>>;
+export type AnyOperations = Readonly<Record<string, AnyOperation>>;
 
 export type AwsEndpoint = { readonly url: string; readonly stop: () => Promise<void> };
 
@@ -39,10 +51,10 @@ type EndpointOptions = {
 
 /** Speaks https://smithy.io/2.0/aws/protocols/index.html. Checks no signatures. Refuses requests of web pages. */
 export async function startAwsEndpoint(
-  operations: Operations,
+  operations: AnyOperations,
   { port = 0, maxBodyBytes = MAX_BODY_BYTES, key }: EndpointOptions = {},
 ): Promise<AwsEndpoint> {
-  const targets = new Map(Object.entries(operations));
+  const targets: Served["targets"] = new Map(Object.entries(operations));
   const routes = [...targets]
     .filter(([key]) => key.includes(" "))
     .map(([key, operation]) => parseRoute(key, operation));
@@ -54,8 +66,8 @@ export async function startAwsEndpoint(
 }
 
 type Served = {
-  readonly targets: ReadonlyMap<string, Operation>;
-  readonly routes: readonly Route<Operation>[];
+  readonly targets: ReadonlyMap<string, AnyOperation>;
+  readonly routes: readonly Route<AnyOperation>[];
   readonly maxBodyBytes: number;
   readonly key: string | undefined;
 };
@@ -73,8 +85,12 @@ async function serve(
     const { operation, parameters, query } = findOperation(request, url, targets, routes);
     const { headers } = request;
     const asked = { parameters, query, headers, body: parseBody(body, maxBodyBytes) };
-    const answer = await operation.answer(asked);
-    writeJson(response, operation.status ?? 200, answer);
+    if ("reply" in operation) {
+      const { status, headers, body } = await operation.reply(asked);
+      response.writeHead(status, headers).end(body);
+      return;
+    }
+    writeJson(response, operation.status ?? 200, await operation.answer(asked));
   } catch (error) {
     const { code, status, message, members } =
       error instanceof AwsError ? error : new AwsError("InternalServerException", 500, errorText(error));
@@ -94,9 +110,9 @@ function withoutKey(url: string, key: string): string {
 function findOperation(
   { method = "GET", headers }: IncomingMessage,
   url: string,
-  targets: ReadonlyMap<string, Operation>,
-  routes: readonly Route<Operation>[],
-): Omit<AwsRequest, "body" | "headers"> & { readonly operation: Operation } {
+  targets: ReadonlyMap<string, AnyOperation>,
+  routes: readonly Route<AnyOperation>[],
+): Omit<AwsRequest, "body" | "headers"> & { readonly operation: AnyOperation } {
   const query = new URL(url, "http://localhost").searchParams;
   const target = headers["x-amz-target"];
   if (target !== undefined) {

@@ -18,6 +18,7 @@ const NAME_PROPERTIES: Readonly<Record<string, string>> = {
   "AWS::DynamoDB::GlobalTable": "TableName",
   "AWS::SQS::Queue": "QueueName",
   "AWS::Lambda::Function": "FunctionName",
+  "AWS::Lambda::Alias": "Name",
   "AWS::Events::EventBus": "Name",
   "AWS::Events::Rule": "Name",
   "AWS::Scheduler::Schedule": "Name",
@@ -79,9 +80,20 @@ function identityOf(logicalId: string, resource: Resource, site: Site, scope: Sc
       return { name, ref: `${sqsEndpoint}/${account}/${name}`, arn };
     case "AWS::SecretsManager::Secret":
       return { name, ref: arn, arn };
+    case "AWS::Lambda::Alias":
+    case "AWS::Lambda::Version": {
+      const qualified = `${arnOfFunction(resource, site, scope)}:${resource.Type === "AWS::Lambda::Alias" ? name : 1}`;
+      return { name, ref: qualified, arn: qualified };
+    }
     default:
       return { name, ref: name, arn };
   }
+}
+
+/** The ARN of the function that an alias or a version names, by its name or its ARN. */
+function arnOfFunction({ Properties }: Resource, { region, account }: Site, scope: Scope): string {
+  const named = String(resolve(Properties?.FunctionName ?? "", scope));
+  return named.startsWith("arn:") ? named : `arn:aws:lambda:${region}:${account}:function:${named}`;
 }
 
 function nameOf(logicalId: string, { Type, Properties }: Resource, site: Site, scope: Scope): string {

@@ -30,8 +30,10 @@ const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::IAM::Role",
   "AWS::KMS::Alias",
   "AWS::KMS::Key",
+  "AWS::Lambda::Alias",
   "AWS::Lambda::EventInvokeConfig",
   "AWS::Lambda::Permission",
+  "AWS::Lambda::Version",
   "AWS::Logs::LogGroup",
   "AWS::Logs::ResourcePolicy",
   "AWS::SecretsManager::ResourcePolicy",
@@ -48,6 +50,10 @@ const DEFAULT_FUNCTION_MEMORY_MB = 128;
 const DEFAULT_BATCH_SIZE = 10;
 /** SQS gives at most ten messages for one receive. Lambda can combine several receives, which is not played. */
 const MAX_BATCH_SIZE = 10;
+
+/** Node's channel to a child is no socket on Windows, and Python can use only a socket. */
+const canRunPython = process.platform !== "win32";
+const RUNTIMES = canRunPython ? "Node.js and Python" : "Node.js";
 
 export type Reading = {
   readonly template: Template;
@@ -142,12 +148,14 @@ function functionSpec(
   const codeDir = assets.get(String(code.S3Key));
   if (codeDir === undefined) throw new LocalError("the function's code is not among the app's assets");
   const runtime = String(properties.Runtime);
-  if (!runtime.startsWith("nodejs"))
-    throw new LocalError(`the function's runtime is ${runtime}; the local stack runs only Node.js`);
+  const isPython = runtime.startsWith("python");
+  if (!runtime.startsWith("nodejs") && !(isPython && canRunPython))
+    throw new LocalError(`the function's runtime is ${runtime}; the local stack runs only ${RUNTIMES}`);
   const variables = asObject(asObject(properties.Environment).Variables);
   return {
     handler: String(properties.Handler),
     codeDir,
+    ...(isPython && { isPython }),
     // The CDK's hash cannot be compared with the hash of code that the runner bundles.
     codeHash: bundle?.build ? hashCode(codeDir) : String(code.S3Key),
     ...(bundle && { bundle }),

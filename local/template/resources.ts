@@ -29,6 +29,8 @@ export type FunctionSpec = {
   readonly memoryMb: number;
   readonly environment: Readonly<Record<string, string>>;
   readonly reservedConcurrency: number | undefined;
+  /** Absent: Node.js runs the code. */
+  readonly isPython?: true;
   /** How the app has bundled the code. Absent: another tool has made the code. */
   readonly bundle?: BundleNote | undefined;
 };

@@ -5,3 +5,11 @@ import { settings, withoutLogger } from "./clients.ts";
 export function lambdaClient(): LambdaClient {
   return withoutLogger(new LambdaClient(settings()));
 }
+
+/**
+ * For invocations that wait for the function. A running function sends nothing, so that only an `AbortSignal` bounds the time of a call. It
+ * makes no second try, because the function may have run.
+ */
+export function waitingClient(): LambdaClient {
+  return withoutLogger(new LambdaClient({ ...settings(0), maxAttempts: 1 }));
+}

@@ -136,7 +136,7 @@ export type PollersSetting = { readonly min: number; readonly max: number };
 /** How the jobs of one topic run. */
 export type TopicSettings<Duration> = {
   /**
-   * Who runs the jobs: a Lambda function (`addHandler`, `addConsumer`), or programs that pull them over HTTP (`receive`).
+   * Who runs the jobs: a Lambda function (`addHandler`, `addConsumer`, `addTarget`), or programs that pull them over HTTP (`receive`).
    *
    * @default "lambda"
    */
@@ -196,7 +196,7 @@ export type TopicSettings<Duration> = {
   /**
    * How many invocations of the consumer may run at the same time, 2 to 1,000. Not for a pull topic.
    *
-   * @default 5 for a webhook topic; otherwise the queue's `maximumConcurrency`
+   * @default 5 for a webhook topic, 10 for one with a target; otherwise the queue's `maximumConcurrency`
    */
   readonly maximumConcurrency?: number;
   /**

@@ -16,7 +16,11 @@ async function lambdaWithTick() {
   end = endpoint.stop;
   useEndpoint("LAMBDA", endpoint.url);
   const invoked: unknown[] = [];
-  invocations.start((name, event) => name === "tick" && invoked.push(event) > 0);
+  invocations.start((name, event) => {
+    if (name !== "tick") return undefined;
+    invoked.push(event);
+    return Promise.resolve({ outcome: "returned", payload: "null" });
+  });
   return { invoked, client: lambdaClient() };
 }
 
@@ -38,9 +42,10 @@ test("an invocation that Lambda refuses throws `unavailable`", async () => {
   });
 });
 
-test("the local stack refuses an invocation whose caller waits for the answer", async () => {
+test("the local stack refuses an invocation that is only a trial", async () => {
   const { client, invoked } = await lambdaWithTick();
-  const asked = client.send(new InvokeCommand({ FunctionName: "tick", Payload: "{}" }));
-  await expect(asked).rejects.toThrow("InvocationType must be Event, is RequestResponse");
+  const trial = { FunctionName: "tick", InvocationType: "DryRun", Payload: "{}" } as const;
+  const asked = client.send(new InvokeCommand(trial));
+  await expect(asked).rejects.toThrow("InvocationType must be Event or RequestResponse, is DryRun");
   expect(invoked).toEqual([]);
 });

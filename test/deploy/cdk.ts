@@ -8,6 +8,9 @@ export const STACK = "Minutehand";
 /** Allows webhooks to call this machine, on which an emulator's functions and the suite's receivers run. */
 export const RECEIVERS_HERE = "callbackHosts=127.0.0.1";
 
+/** Adds a topic whose jobs a function in Python runs. */
+export const PYTHON_TARGET = "pythonTarget=true";
+
 /** What the CDK needs in an account before it can deploy: a bucket for code, and roles. */
 export type Toolkit = {
   readonly stack: string;

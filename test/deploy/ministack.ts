@@ -1,4 +1,4 @@
-import { RECEIVERS_HERE, STACK } from "./cdk.ts";
+import { PYTHON_TARGET, RECEIVERS_HERE, STACK } from "./cdk.ts";
 import { readDeployOptions } from "./command-line.ts";
 import { startMiniStack } from "./ministack-server.ts";
 import { adaptAssembly } from "./ministack-template.ts";
@@ -14,5 +14,10 @@ await runSession("test:deploy", readDeployOptions, async (session, { stack }) =>
     session.progress("tests of changes to a stack (the project life): some minutes");
     return runTests(session, "life", env);
   };
-  await proveStack(session, "ministack", { env, context: [RECEIVERS_HERE], adapt, beside: changeStacks });
+  await proveStack(session, "ministack", {
+    env,
+    context: [RECEIVERS_HERE, PYTHON_TARGET],
+    adapt,
+    beside: changeStacks,
+  });
 });

@@ -25,7 +25,10 @@ it("invokes the function in which it runs, and makes one client of Lambda on fir
   const endpoint = await startAwsEndpoint(invocations.operations);
   useEndpoint("LAMBDA", endpoint.url);
   const invoked: unknown[] = [];
-  invocations.start((name, event) => invoked.push([name, event]) > 0);
+  invocations.start((name, event) => {
+    invoked.push([name, event]);
+    return Promise.resolve({ outcome: "returned", payload: "null" });
+  });
   let clients = 0;
   vi.doMock("../../src/aws/lambda-client.ts", async (original) => {
     const { lambdaClient } = await original<typeof import("../../src/aws/lambda-client.ts")>();

@@ -16,6 +16,8 @@ export function exampleQueue(receiver: Receiver = () => ({ status: 204, body: ""
       "payment-notice": { webhook: {}, receiver },
       reminder: { handler: remindOwner },
       thumbnail: { consumer: "pull" },
+      // The test kit runs no Python. `test/local/targets.test.ts` runs it.
+      receipt: { consumer: "pull" },
     },
   });
 }

@@ -81,6 +81,7 @@ async function startMerchant(
 async function fileJobs(client: Client<Topics>): Promise<{ id: string }[]> {
   return [
     await client.enqueue("thumbnail", { image: "cat.png", width: 120 }, { delay: 0 }),
+    await client.enqueue("receipt", { orderId: "17", cents: 1250 }, { delay: 0 }),
     await client.enqueue("order-timeout", { orderId: "17" }, { delay: 1 }),
     await client.enqueue("refund", { refundId: "r-1" }, { delay: 0 }),
     await client.enqueue("reminder", { shopId: "7" }, { delay: 0 }),

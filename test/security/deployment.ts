@@ -11,6 +11,7 @@ import type {
 } from "aws-lambda";
 import { vi } from "vitest";
 import type { TopicProps } from "../../infra/props.ts";
+import type { Outcome } from "../../local/functions/execution-environment.ts";
 import { type OwnServices, startOwnServices } from "../../local/services/own-services.ts";
 import { refusalText } from "../../local/template/create-each.ts";
 import { scopeOf } from "../../local/template/naming.ts";
@@ -58,7 +59,7 @@ const EVENTS: Pick<TopicProps, "cancelOn" | "enqueueOn"> = {
   ],
 };
 
-export type ConsumedTopic = keyof typeof CONSUMERS | "hooks";
+export type ConsumedTopic = keyof typeof CONSUMERS | "hooks" | "copies";
 
 export type Answer = { status: number; json: Record<string, unknown> };
 
@@ -151,6 +152,7 @@ function shopTemplate(webhookUrl: string): StackTemplate {
       notes: { tracking: "none", maxAttempts: 2, maxFiledPerMinute: 1_000_000 },
       work: { ...LIMIT, ...LATE, consumer: "pull" },
       events: { consumer: "pull", tracking: "none" },
+      copies: { ...LIMIT, ...LATE },
       hooks: {
         ...LIMIT,
         ...LATE,
@@ -159,6 +161,7 @@ function shopTemplate(webhookUrl: string): StackTemplate {
     },
   });
   for (const [topic, id] of Object.entries(CONSUMERS)) queue.addConsumer(topic, someFunction(stack, id));
+  queue.addTarget("copies", someFunction(stack, "Copy", Duration.seconds(3)));
   queue.grantEnqueue(someFunction(stack, "Shop"));
   const puller = someFunction(stack, "Worker");
   for (const topic of ["work", "events"]) queue.grantPull(topic, puller);
@@ -193,8 +196,20 @@ async function createResources(resources: StackSpec) {
 /** Nothing polls the queues: each scene invokes the consumers itself, with the messages that it chooses. */
 function serveResources(services: OwnServices, resources: StackSpec): void {
   const idle = () => ({ stop: async () => {} });
-  services.invocations.start((name) => resources.functions.some((spec) => spec.name === name));
+  services.invocations.start((name, event) =>
+    resources.functions.some((spec) => spec.name === name || spec.arn === name)
+      ? Promise.resolve(outcomeFor(event as InvokedWith))
+      : undefined,
+  );
   services.eventSourceMappings.start(resources.eventSources.map((spec) => ({ spec, start: idle })));
+}
+
+type InvokedWith = { body?: { fails?: string } | null };
+
+/** A target that does what the body of its job asks for, in the words of the app's reminders. */
+function outcomeFor({ body }: InvokedWith): Outcome {
+  if (body?.fails === undefined) return { outcome: "returned", payload: JSON.stringify(body ?? null) };
+  return { outcome: "threw", error: { errorType: "Error", errorMessage: body.fails } };
 }
 
 type Variables = Readonly<Record<string, string>>;
@@ -276,7 +291,8 @@ async function loadConsumers(load: Load): Promise<ReadonlyMap<string, Consume>> 
     consumers.set(topic, handler);
   }
   const hooks = await load("JobsWebhookhooksCaller", () => import("../../functions/webhook.ts"));
-  return consumers.set("hooks", hooks.handler);
+  const copies = await load("CopyTargetcopiesCaller", () => import("../../functions/target.ts"));
+  return consumers.set("hooks", hooks.handler).set("copies", copies.handler);
 }
 
 type Functions = Awaited<ReturnType<typeof loadFunctions>>;
@@ -313,7 +329,7 @@ function invocationsOf({ promote, occur, bring, consumers, tickOfShards, ...firs
         await tick({}, contextWith(170_000));
       },
       bring: (bodies) => bring(messagesOf(bodies)),
-      async consume(topic, bodies, remaining = 30_000) {
+      async consume(topic, bodies, remaining = topic === "copies" ? 90_000 : 30_000) {
         const handler = consumers.get(topic);
         if (!handler) throw new Error(`${topic} has no consumer`);
         return handler(messagesOf(bodies), contextWith(remaining));

@@ -6,6 +6,7 @@ export const ENTRIES = {
   JobsPromotionsPromote: "functions/promote.ts",
   JobsRecurringOccurrence: "functions/occurrence.ts",
   JobsWebhookhooksCaller: "functions/webhook.ts",
+  CopyTargetcopiesCaller: "functions/target.ts",
   JobsEventsApplier: "functions/event.ts",
   Orders: "functions/reminders.ts",
   Precise: "functions/reminders.ts",

@@ -24,7 +24,7 @@ export async function runEveryPath(deployment: Deployment): Promise<void> {
   }
   for (const pulling of [scenes, byWorker]) await pullHeld(pulling);
   await settleEveryWay(byWorker);
-  for (const topic of ["orders", "precise", "hooks"] as const) {
+  for (const topic of ["orders", "precise", "hooks", "copies"] as const) {
     await consumeEveryWay(scenes, topic);
     await consumeHeld(scenes, topic);
   }

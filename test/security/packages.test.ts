@@ -66,7 +66,7 @@ const AWS = /^node_modules\/(?:@aws|@aws-lambda-powertools|@aws-sdk|@smithy)\//;
 const DIRECT = ["src/client/direct-client.ts", "src/client/direct-worker.ts"];
 /** The packages, of AWS and of others, that only some bundles contain, and the entry files of these bundles. */
 const HOLDERS: Readonly<Record<string, readonly string[]>> = {
-  "@aws-sdk/client-lambda": ["functions/api.ts", "functions/tick.ts"],
+  "@aws-sdk/client-lambda": ["functions/api.ts", "functions/target.ts", "functions/tick.ts"],
   // The tick compares recurring schedules with those of the table. The other entries file far jobs, which get a schedule each.
   "@aws-sdk/client-scheduler": [
     "functions/api.ts",

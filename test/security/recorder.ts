@@ -104,7 +104,10 @@ function mockClients({ recorded }: Watch): void {
   });
   vi.doMock("../../src/aws/lambda-client.ts", async (original) => {
     const actual = await original<typeof import("../../src/aws/lambda-client.ts")>();
-    return { lambdaClient: () => recorded(actual.lambdaClient()) };
+    return {
+      lambdaClient: () => recorded(actual.lambdaClient()),
+      waitingClient: () => recorded(actual.waitingClient()),
+    };
   });
 }
 

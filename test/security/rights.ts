@@ -118,7 +118,8 @@ export function rightsFor({ operation, input }: AwsRequest): Right[] {
   if (operation === "ListSchedules") return [`scheduler:${operation} *`];
   if (operation === "GetSecretValue")
     return [`secretsmanager:${operation} ${nameOf(String(input.SecretId))}`];
-  if (operation === "Invoke") return [`lambda:InvokeFunction function:${input.FunctionName}`];
+  if (operation === "Invoke")
+    return [`lambda:InvokeFunction function:${String(input.FunctionName).replace(/^.*:function:/, "")}`];
   if (operation === "UpdateEventSourceMapping")
     return [`lambda:${operation} event-source-mapping:${input.UUID}`];
   throw new Error(`nobody has said what IAM asks for ${operation}`);

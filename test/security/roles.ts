@@ -21,6 +21,10 @@ const BY_LAMBDA: Readonly<Record<string, readonly RegExp[]>> = {
     /^logs:(CreateLogStream|PutLogEvents) JobsWebhookhooksCallerLog/,
     /^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-hooks$/,
   ],
+  CopyTargetcopiesCaller: [
+    /^logs:(CreateLogStream|PutLogEvents) CopyTargetcopiesCallerLog/,
+    /^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand-copies$/,
+  ],
   JobsEventsApplier: [
     /^logs:(CreateLogStream|PutLogEvents) JobsEventsApplierLog/,
     /^sqs:(ReceiveMessage|DeleteMessage|GetQueueAttributes) minutehand_events$/,
@@ -94,6 +98,7 @@ const UNREACHABLE: Readonly<Record<string, readonly RegExp[]>> = {
   ],
   // Its topic is tracked.
   JobsWebhookhooksCaller: [/^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
+  CopyTargetcopiesCaller: [/^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
   Orders: [/^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
   Precise: [/^src\/protocol\/run\/settle-untracked\.ts settleUntracked /],
   // Its topic is untracked. Only some jobs in its queue were filed while the topic was tracked, so not every path of tracked jobs

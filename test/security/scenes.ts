@@ -31,7 +31,7 @@ import type { AwsRequest } from "./rights.ts";
 export const marked = (more: object = {}) => ({ text: `${MARK} body`, ...more });
 export const secrets = { headers: { h: `${MARK} header` }, tag: `${MARK}-tag`, group: `${MARK}-group` };
 
-export const TRACKED = ["orders", "precise", "work", "hooks"] as const;
+export const TRACKED = ["orders", "precise", "work", "hooks", "copies"] as const;
 export const TOPICS = [...TRACKED, "notes", "events"] as const;
 
 type Job = { id: string; receipt: string };

@@ -19,6 +19,8 @@ const PROGRAMS = [
   "local/app/imports-preload.ts",
 ];
 
+const PYTHON_PROGRAM = "local/processes/function-process.py";
+
 /** Dependencies that have no CommonJS. The package's CommonJS file must contain them. */
 const ONLY_ESM = ["ky"];
 
@@ -36,6 +38,7 @@ writeFileSync(join(OUT, "package.json"), JSON.stringify(read));
 writeCommonJs(manifest);
 mkdirSync(join(OUT, "console", BUILT_FOLDER), { recursive: true });
 for (const [name, content] of buildPage()) writeFileSync(join(OUT, "console", BUILT_FOLDER, name), content);
+cpSync(join(ROOT, PYTHON_PROGRAM), join(OUT, PYTHON_PROGRAM));
 for (const fn of CONSTRUCT_FUNCTIONS)
   cpSync(buildFunction(entryOf(fn)), join(OUT, "functions", fn), { recursive: true });
 

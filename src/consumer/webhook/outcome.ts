@@ -1,6 +1,5 @@
-import { ERROR_BYTES } from "../../core/constants.ts";
-import { truncate } from "../../general/text.ts";
 import type { Ending } from "../../protocol/run/settle.ts";
+import { oneLineError } from "../error-text.ts";
 import type { Reply } from "./call.ts";
 import { parseHttpDate } from "./http-date.ts";
 
@@ -16,18 +15,13 @@ export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, 
   // rule: redirect-is-not-done
   if (status >= 200 && status < 300) return { end: "done" };
   const said = isRedirect(status) ? "redirects are not followed" : body;
-  const error = receiverErrorText(`HTTP ${status}${said === "" ? "" : `: ${said}`}`);
+  const error = oneLineError(`HTTP ${status}${said === "" ? "" : `: ${said}`}`);
   if (status === 410) return { end: "buried", error };
   const wait = status === 429 || status === 503 ? waitOf(retryAfter, now) : undefined;
   if (wait === undefined) return { end: "failed", error };
   return attempt <= BELIEVED
     ? { end: "failed", error, retryAfter: wait }
     : { end: "failed", error, notBefore: wait };
-}
-
-/** Makes a text fit for `lastError`: it is on one line, and at most `ERROR_BYTES` long. */
-export function receiverErrorText(text: string): string {
-  return truncate(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), ERROR_BYTES);
 }
 
 /** How long to wait by a `Retry-After` header, ms. `undefined`: the header is absent or malformed. */

@@ -2,8 +2,9 @@ import { messageOf } from "../../core/errors.ts";
 import type { MessageJob } from "../../core/message.ts";
 import type { Context } from "../../protocol/ports.ts";
 import type { Ending } from "../../protocol/run/settle.ts";
+import { oneLineError } from "../error-text.ts";
 import { callOf, type Post } from "./call.ts";
-import { outcomeOf, receiverErrorText } from "./outcome.ts";
+import { outcomeOf } from "./outcome.ts";
 import { signWith } from "./sign.ts";
 
 type RunWebhook = (job: MessageJob, topic: string, signal: AbortSignal) => Promise<Ending>;
@@ -19,7 +20,7 @@ export function webhookRun(
       const reply = await post(callOf(ctx, sign, job, topic), signal);
       return outcomeOf(reply, job.attempt, ctx.clock());
     } catch (error) {
-      return { end: "failed", error: receiverErrorText(messageOf(error)) };
+      return { end: "failed", error: oneLineError(messageOf(error)) };
     }
   };
 }

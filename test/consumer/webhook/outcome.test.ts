@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { outcomeOf, receiverErrorText } from "../../../src/consumer/webhook/outcome.ts";
+import { oneLineError } from "../../../src/consumer/error-text.ts";
+import { outcomeOf } from "../../../src/consumer/webhook/outcome.ts";
 
 const NOW = Date.UTC(2026, 2, 1, 9, 0, 0);
 const DAY = 86_400_000;
@@ -85,10 +86,10 @@ describe("Retry-After", () => {
 
 describe("a receiver's words", () => {
   it("are kept on one line, without control characters", () => {
-    expect(receiverErrorText("no\r\n\u001b[31mway\u0000\u2028 \u202eout ")).toBe("no [31mway out");
+    expect(oneLineError("no\r\n\u001b[31mway\u0000\u2028 \u202eout ")).toBe("no [31mway out");
   });
 
   it("are kept up to 256 bytes, whole characters only", () => {
-    expect(receiverErrorText("é".repeat(200))).toBe("é".repeat(128));
+    expect(oneLineError("é".repeat(200))).toBe("é".repeat(128));
   });
 });

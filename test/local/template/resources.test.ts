@@ -113,7 +113,7 @@ test("a rule with cron is left out, and named with its expression", () => {
 });
 
 test("if a function is not played, whatever leads to it is left out too, and the rest is played", () => {
-  const python = { ...FUNCTION, Properties: { ...FUNCTION.Properties, Runtime: "python3.13" } };
+  const ruby = { ...FUNCTION, Properties: { ...FUNCTION.Properties, Runtime: "ruby3.4" } };
   const inline = { ...FUNCTION, Properties: { Runtime: "nodejs24.x", Code: { ZipFile: "" } } };
   const every = { ScheduleExpression: "rate(1 minute)" };
   const rule = (name: string): Resource => ({
@@ -129,20 +129,20 @@ test("if a function is not played, whatever leads to it is left out too, and the
   };
   const { functions, rules, eventSources, leftOut } = read({
     F: FUNCTION,
-    Python: python,
+    Ruby: ruby,
     Inline: inline,
     OfF: rule("F"),
-    OfPython: rule("Python"),
+    OfRuby: rule("Ruby"),
     stream,
   });
   expect(functions.map(({ logicalId }) => logicalId)).toEqual(["F"]);
   expect(rules.map(({ arn }) => arn)).toEqual(["arn:aws:events:us-east-1:000000000000:rule/Demo-OfF"]);
   expect(eventSources).toEqual([]);
   expect(leftOut).toEqual([
-    "Python: the function's runtime is python3.13; the local stack runs only Node.js",
+    "Ruby: the function's runtime is ruby3.4; the local stack runs only Node.js and Python",
     "Inline: the function's code is not among the app's assets",
     expect.stringContaining("stream/s, which is not played"),
-    expect.stringMatching(/Demo-OfPython: .*function:Demo-Python, which is not played/),
+    expect.stringMatching(/Demo-OfRuby: .*function:Demo-Ruby, which is not played/),
   ]);
 });
 

@@ -1,0 +1,3 @@
+import { targetConsumer } from "../src/consumer/target.ts";
+
+export const handler = targetConsumer();

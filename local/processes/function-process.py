@@ -1,0 +1,70 @@
+"""`function-process.py <code folder> <module.function> <ARN>`: as `function-process.ts`, for a function in Python."""
+
+import importlib
+import json
+import os
+import socket
+import sys
+import time
+import traceback
+
+# Node hands the channel to its parent over as a socket, with a message of JSON on each line.
+channel = socket.socket(fileno=int(os.environ.pop("NODE_CHANNEL_FD")))
+channel.setblocking(True)
+
+
+def tell(**message):
+    channel.sendall(json.dumps(message).encode() + b"\n")
+
+
+def error_of(error):
+    said = {"errorType": type(error).__name__, "errorMessage": str(error)}
+    stack = "".join(traceback.format_exception(error))
+    return {**said, "thrown": {"message": str(error), "stack": stack}}
+
+
+class Context:
+    """Lambda's context object: https://docs.aws.amazon.com/lambda/latest/dg/python-context.html"""
+
+    function_name = os.environ.get("AWS_LAMBDA_FUNCTION_NAME")
+    function_version = os.environ.get("AWS_LAMBDA_FUNCTION_VERSION")
+    memory_limit_in_mb = os.environ.get("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+    log_group_name = os.environ.get("AWS_LAMBDA_LOG_GROUP_NAME")
+    log_stream_name = os.environ.get("AWS_LAMBDA_LOG_STREAM_NAME")
+    invoked_function_arn = sys.argv[3]
+    identity = None
+    client_context = None
+
+    def __init__(self, request_id, deadline):
+        self.aws_request_id = request_id
+        self._deadline = deadline
+
+    def get_remaining_time_in_millis(self):
+        return max(0, int(self._deadline - time.time() * 1000))
+
+
+def load(folder, name):
+    # Python looks first into the folder of this file.
+    sys.path[0] = folder
+    module, function = name.rsplit(".", 1)
+    return getattr(importlib.import_module(module.replace("/", ".")), function)
+
+
+def run(handler, request_id, event, deadline):
+    try:
+        payload = json.dumps(handler(json.loads(event), Context(request_id, deadline)))
+        tell(type="returned", requestId=request_id, payload=payload)
+    except Exception as error:
+        tell(type="threw", requestId=request_id, error=error_of(error))
+
+
+try:
+    handler = load(sys.argv[1], sys.argv[2])
+except Exception as error:
+    tell(type="unloadable", error=error_of(error))
+    sys.exit(1)
+tell(type="ready")
+for line in channel.makefile("rb"):
+    message = json.loads(line)
+    if "event" in message:
+        run(handler, message["requestId"], message["event"], message["deadline"])

@@ -1,0 +1,76 @@
+import type { Invoke, Invoked } from "../../aws/invoke.ts";
+import { messageOf } from "../../core/errors.ts";
+import { toJson } from "../../core/json.ts";
+import type { MessageJob } from "../../core/message.ts";
+import type { Context, Timers } from "../../protocol/ports.ts";
+import { THROTTLED_WAITS } from "../../settings/target-times.ts";
+import { oneLineError } from "../error-text.ts";
+import type { RunJob } from "../run-jobs.ts";
+import { endingOf } from "./answer.ts";
+
+/** How long a job waits at most after `THROTTLED_WAITS`, in the table: ms. */
+const GIVEN_BACK_FOR = 30_000;
+
+type TargetContext = Pick<Context, "random" | "report">;
+
+/** Makes the function that invokes the target once for each run and never throws. `longest`: of an invocation, ms. */
+export function targetRun(
+  ctx: TargetContext,
+  { invoke, longest }: { invoke: Invoke; longest: number },
+  wait: Timers["wait"],
+): RunJob {
+  return async (job, topic, signal) => {
+    try {
+      const invoked = await unlessThrottled(
+        ctx,
+        () => invokeFor(invoke, eventOf(job, topic), longest, signal),
+        wait,
+      );
+      if (!("throttled" in invoked)) return endingOf(invoked, job);
+      ctx.report({ type: "trouble", topic, what: "invoking the target", error: invoked.throttled });
+      return { end: "retry-in", wait: spread(ctx, GIVEN_BACK_FOR) };
+    } catch (error) {
+      return { end: "failed", error: oneLineError(messageOf(error)) };
+    }
+  };
+}
+
+/** The fields of a job that a puller gets, without those of its lease. */
+function eventOf({ id, key, attempt, dueAt, body, headers }: MessageJob, topic: string): string {
+  return toJson({ id, topic, key, attempt, dueAt, body, headers });
+}
+
+async function invokeFor(
+  invoke: Invoke,
+  event: string,
+  longest: number,
+  signal: AbortSignal,
+): Promise<Invoked> {
+  const timeout = AbortSignal.timeout(longest);
+  try {
+    return await invoke(event, AbortSignal.any([signal, timeout]));
+  } catch (error) {
+    if (!timeout.aborted || signal.aborted) throw error;
+    throw new Error(`no answer within ${longest / 1000} s`, { cause: error });
+  }
+}
+
+/** Invokes again after each of `THROTTLED_WAITS`: a function that Lambda did not start has not run. */
+async function unlessThrottled(
+  ctx: TargetContext,
+  invoke: () => Promise<Invoked>,
+  wait: Timers["wait"],
+): Promise<Invoked> {
+  for (const longest of THROTTLED_WAITS) {
+    const invoked = await invoke();
+    if (!("throttled" in invoked)) return invoked;
+    await wait(spread(ctx, longest));
+  }
+  return invoke();
+}
+
+/** A random time from half of `longest` on: ms. */
+function spread({ random }: TargetContext, longest: number): number {
+  const [byte = 0] = random(1);
+  return Math.round(longest * (0.5 + byte / 510));
+}

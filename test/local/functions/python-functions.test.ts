@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, expect } from "vitest";
+import { createFunctionPool, type FunctionPool } from "../../../local/functions/function-pool.ts";
+import { startGuard } from "../../../local/processes/guard.ts";
+import { HANG_MS } from "../../patience.ts";
+import { pythonTest } from "../../support/python.ts";
+import { functionSpec } from "../stacks.ts";
+
+const CODE = `
+import os, time
+count = 0
+
+def handler(event, context):
+    global count
+    count += 1
+    print("got", event["do"])
+    if event["do"] == "fail":
+        raise ValueError("width must be more than 0")
+    if event["do"] == "exit":
+        os._exit(3)
+    if event["do"] == "sleep":
+        time.sleep(60)
+    if event["do"] == "set":
+        return {1, 2}
+    left = context.get_remaining_time_in_millis()
+    return {"count": count, "text": event["text"], "left": left, "greeting": os.environ["GREETING"],
+            "id": context.aws_request_id, "arn": context.invoked_function_arn}
+`;
+
+const codeDir = mkdtempSync(join(tmpdir(), "python-function-"));
+writeFileSync(join(codeDir, "app.py"), CODE);
+writeFileSync(join(codeDir, "broken.py"), "import no_such_module");
+const guard = startGuard();
+const lines: string[] = [];
+const host = { guard, variables: {}, onLine: (_: string, line: string) => void lines.push(line) };
+
+let pool: FunctionPool;
+const open = (handler = "app.handler", timeoutMs = HANG_MS) => {
+  const spec = { ...functionSpec("Thumbnail"), handler, codeDir, timeoutMs, isPython: true as const };
+  pool = createFunctionPool({ ...spec, environment: { GREETING: "hi" } }, host);
+  return pool;
+};
+
+afterEach(() => pool.stop(0));
+afterAll(() => {
+  guard.stop();
+  rmSync(codeDir, { recursive: true });
+});
+
+pythonTest("a Python function gets its event and its context, and keeps its process", async () => {
+  const { invoke } = open();
+  // Longer than what a socket takes at once.
+  const text = "é😀".repeat(50_000);
+  const first = await invoke({ do: "answer", text });
+  const second = await invoke({ do: "answer", text });
+  const answers = [first, second].map((one) => one.outcome === "returned" && JSON.parse(one.payload));
+  const arn = "arn:aws:lambda:us-east-1:0:function:Thumbnail";
+  expect(answers).toMatchObject([
+    { count: 1, text, greeting: "hi", arn },
+    { count: 2, text, greeting: "hi", arn },
+  ]);
+  expect(answers[0].left).toBeGreaterThan(HANG_MS / 2);
+  expect(answers[0].left).toBeLessThanOrEqual(HANG_MS);
+  expect(answers[0].id).not.toBe(answers[1].id);
+  expect(lines).toContain("got answer");
+});
+
+pythonTest("a Python function that raises has failed, with its type, its message and its place", async () => {
+  const { invoke } = open();
+  expect(await invoke({ do: "fail" })).toEqual({
+    outcome: "threw",
+    error: {
+      ...{ errorType: "ValueError", errorMessage: "width must be more than 0" },
+      thrown: {
+        message: "width must be more than 0",
+        stack: expect.stringMatching(/^Traceback .*app\.py", line 10, in handler/s),
+      },
+    },
+  });
+  expect(await invoke({ do: "set" })).toMatchObject({ outcome: "threw", error: { errorType: "TypeError" } });
+  expect(await invoke({ do: "exit" })).toMatchObject({ outcome: "crashed" });
+});
+
+pythonTest("a Python function that takes too long is ended", async () => {
+  const { invoke } = open("app.handler", 1000);
+  expect(await invoke({ do: "sleep" })).toMatchObject({
+    outcome: "timed-out",
+    error: { errorMessage: expect.stringContaining("timed out after 1 seconds") },
+  });
+});
+
+pythonTest("a Python function that cannot be loaded says why", async () => {
+  const { invoke } = open("broken.handler");
+  expect(await invoke({})).toMatchObject({
+    outcome: "crashed",
+    error: { errorMessage: "No module named 'no_such_module'" },
+  });
+});
