@@ -1,7 +1,7 @@
 import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError, messageOf } from "../../core/errors.ts";
-import { type Head, type Home } from "../../core/home.ts";
+import type { Head, Home } from "../../core/home.ts";
 import { chosenKey, deadKey } from "../../core/item-keys.ts";
 import type { Chosen } from "../../core/items.ts";
 import { type CallMark, withCall } from "../../core/once.ts";
