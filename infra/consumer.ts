@@ -1,7 +1,13 @@
 import { Duration } from "aws-cdk-lib";
-import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import {
+  type CfnEventSourceMapping,
+  EventSourceMapping,
+  type IFunction,
+  type Function as LambdaFunction,
+} from "aws-cdk-lib/aws-lambda";
 import { LAST_START_BEFORE_DEADLINE } from "../src/core/constants.ts";
 import { grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
+import type { AnyFunction } from "./function-behind.ts";
 import type { PoolTable } from "./job-pool.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
@@ -50,13 +56,14 @@ export function consumerError(
   return undefined;
 }
 
-/** Sets the visibility timeout, the permissions and the event source. */
+/** Sets the visibility timeout, the permissions and the event source. `target`: `fn`, or an alias or a version of it. */
 export function connectConsumer(
   fn: LambdaFunction,
   queues: TopicQueues,
   table: PoolTable,
   defaultConcurrency: number,
   { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
+  target: AnyFunction = fn,
 ): EventSourceMapping {
   const { topic, settings, ready, dlq } = queues;
   const { pollers } = settings;
@@ -70,7 +77,8 @@ export function connectConsumer(
   );
   grantQueues(fn, [dlq], ["SendMessage"]);
   return new EventSourceMapping(fn, `Topic-${topic}`, {
-    target: fn,
+    // The classes of the CDK declare `role` in a way that `exactOptionalPropertyTypes` refuses.
+    target: target as IFunction,
     eventSourceArn: ready.queueArn,
     batchSize,
     reportBatchItemFailures: true,

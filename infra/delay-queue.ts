@@ -2,7 +2,7 @@ import { Annotations, Aspects, CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
-import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { unknownNames } from "../src/general/unknown-names.ts";
@@ -17,6 +17,7 @@ import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer
 import { environmentErrors, queueEnvironment, queueUrlPrefix, setEnvironment } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
+import { type AnyFunction, functionBehind, isAnyFunction } from "./function-behind.ts";
 import {
   type HandlerOptions,
   handlerCode,
@@ -137,7 +138,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   }
 
   /**
-   * Makes `fn` the only consumer of a topic.
+   * Makes a function the only consumer of a topic. `consumer` may be its `currentVersion`, or an alias of that, for example for a canary or
+   * provisioned concurrency: the event source then invokes the alias or the version, and everything else below is done to the function. A
+   * change of the queue's policy publishes a new version.
    *
    * Sets the function's environment (`MINUTEHAND_*`, and the service name and the namespace of its Powertools logs and metrics), its event
    * source with partial batch responses, and its permissions. Sets the ready queue's visibility timeout to the function's timeout plus 30
@@ -145,19 +148,21 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    * topic, because its tracking may change while jobs wait.
    *
    * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; if the function has the environment of
-   * another queue, or a timeout of less than 10 s; and if the batch size is not 1 to 10.
+   * another queue, or a timeout of less than 10 s; if the batch size is not 1 to 10; and if the function is imported, or the version is not
+   * its function's `currentVersion`, because then the queue cannot set the environment.
+   * @example queue.addConsumer("refund", fn.addAlias("live", { provisionedConcurrentExecutions: 2 }));
    */
-  addConsumer(topic: keyof Topics & string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
+  addConsumer(topic: keyof Topics & string, consumer: AnyFunction, options: ConsumerOptions = {}): void {
     const queues = this.topics.get(topic);
     const [unknown] = unknownNames("addConsumer", "option", options, ["batchSize"]);
-    const error =
-      unknown ?? consumerError(topic, queues, this.consumers.get(topic), fn.node.path, fn.timeout, options);
-    if (error !== undefined || queues === undefined)
-      throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    if (unknown !== undefined) throw this.refusal(unknown);
+    const fn = this.functionOf(consumer);
+    const error = consumerError(topic, queues, this.consumers.get(topic), fn.node.path, fn.timeout, options);
+    if (error !== undefined || queues === undefined) throw this.refusal(error);
     this.equip(fn);
     this.consumers.set(topic, fn);
-    const mapping = connectConsumer(fn, queues, this.table, this.consumerConcurrency, options);
-    this.control.add(topic, mapping, fn);
+    const mapping = connectConsumer(fn, queues, this.table, this.consumerConcurrency, options, consumer);
+    this.control.add(topic, mapping, fn, consumer !== fn);
     this.watchConsumer(topic, fn);
   }
 
@@ -193,7 +198,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       unknown ??
       consumerError(topic, topics.get(topic), consumers.get(topic), path, timeout, consumerOptions) ??
       handlerError(timeout, memorySize);
-    if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    if (error !== undefined) throw this.refusal(error);
     const { hasConsumer, leftToRuntime, ...code } = handlerCode(entry, {
       ...(bundling && { bundling }),
       sourceMaps,
@@ -219,7 +224,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    * environment of a Lambda function. Throws if the function has the environment of another queue.
    */
   grantEnqueue(producer: IGrantable): void {
-    if (producer instanceof LambdaFunction) this.equip(producer);
+    if (isAnyFunction(producer)) this.equip(this.functionOf(producer));
     grantPool(producer, this.table, ENQUEUE_ACTIONS);
     const ready = [...this.topics.values()].map((queues) => queues.ready);
     grantQueues(producer, ready, ["SendMessage"]);
@@ -238,11 +243,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (queues?.settings.consumer !== "pull") {
       const pulled = [...this.topics.values()].filter(({ settings }) => settings.consumer === "pull");
       const allowed = pulled.map((one) => one.topic).join(", ") || "none";
-      throw new Error(
-        `DelayQueue ${this.node.path}: topic "${topic}" is not a pull topic; pull topics: ${allowed}`,
-      );
+      throw this.refusal(`topic "${topic}" is not a pull topic; pull topics: ${allowed}`);
     }
-    if (worker instanceof LambdaFunction) this.equip(worker);
+    if (isAnyFunction(worker)) this.equip(this.functionOf(worker));
     grantPulls(worker, this.table, [queues]);
   }
 
@@ -254,9 +257,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const secret = this.secrets.get(topic);
     if (secret !== undefined) return secret;
     const allowed = [...this.secrets.keys()].join(", ") || "none";
-    throw new Error(
-      `DelayQueue ${this.node.path}: topic "${topic}" has no webhook; topics with a webhook: ${allowed}`,
-    );
+    throw this.refusal(`topic "${topic}" has no webhook; topics with a webhook: ${allowed}`);
   }
 
   private createQueues(
@@ -333,6 +334,16 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   private watchConsumer(topic: string, fn: LambdaFunction): void {
     this.alarms.watchConsumer(topic, fn);
     this.dashboard?.watch(`consumer of ${topic}`, fn);
+  }
+
+  private functionOf(target: AnyFunction): LambdaFunction {
+    const fn = functionBehind(target);
+    if (typeof fn === "string") throw this.refusal(fn);
+    return fn;
+  }
+
+  private refusal(why: string | undefined): Error {
+    return new Error(`DelayQueue ${this.node.path}: ${why}`);
   }
 
   private equip(fn: LambdaFunction): void {

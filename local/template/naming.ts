@@ -18,6 +18,7 @@ const NAME_PROPERTIES: Readonly<Record<string, string>> = {
   "AWS::DynamoDB::GlobalTable": "TableName",
   "AWS::SQS::Queue": "QueueName",
   "AWS::Lambda::Function": "FunctionName",
+  "AWS::Lambda::Alias": "Name",
   "AWS::Events::EventBus": "Name",
   "AWS::Events::Rule": "Name",
   "AWS::Scheduler::Schedule": "Name",
@@ -79,9 +80,20 @@ function identityOf(logicalId: string, resource: Resource, site: Site, scope: Sc
       return { name, ref: `${sqsEndpoint}/${account}/${name}`, arn };
     case "AWS::SecretsManager::Secret":
       return { name, ref: arn, arn };
+    case "AWS::Lambda::Alias":
+    case "AWS::Lambda::Version": {
+      const fn = String(resolve(resource.Properties?.FunctionName ?? null, scope));
+      const qualified = `${lambdaArn(fn, site)}:${name}`;
+      return { name, ref: qualified, arn: qualified };
+    }
     default:
       return { name, ref: name, arn };
   }
+}
+
+/** `name`: the name or the ARN of a function. */
+export function lambdaArn(name: string, { region, account }: Site): string {
+  return name.startsWith("arn:") ? name : `arn:aws:lambda:${region}:${account}:function:${name}`;
 }
 
 function nameOf(logicalId: string, { Type, Properties }: Resource, site: Site, scope: Scope): string {

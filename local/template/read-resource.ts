@@ -2,7 +2,7 @@ import { type BundleNote, readBundleNote } from "../app/bundle-note.ts";
 import { hashCode } from "../app/rebuild.ts";
 import { LocalError } from "../local-error.ts";
 import { readEventRule } from "./event-rule.ts";
-import { type Site, URL_SUFFIX } from "./naming.ts";
+import { lambdaArn, type Site, URL_SUFFIX } from "./naming.ts";
 import { playedProperties } from "./played-properties.ts";
 import type { EventSourceSpec, FunctionSpec, RouteSpec, RuleSpec, StackSpec } from "./resources.ts";
 import {
@@ -30,8 +30,10 @@ const WITHOUT_LOCAL_EFFECT = new Set([
   "AWS::IAM::Role",
   "AWS::KMS::Alias",
   "AWS::KMS::Key",
+  "AWS::Lambda::Alias",
   "AWS::Lambda::EventInvokeConfig",
   "AWS::Lambda::Permission",
+  "AWS::Lambda::Version",
   "AWS::Logs::LogGroup",
   "AWS::Logs::ResourcePolicy",
   "AWS::SecretsManager::ResourcePolicy",
@@ -48,6 +50,8 @@ const DEFAULT_FUNCTION_MEMORY_MB = 128;
 const DEFAULT_BATCH_SIZE = 10;
 /** SQS gives at most ten messages for one receive. Lambda can combine several receives, which is not played. */
 const MAX_BATCH_SIZE = 10;
+/** How many parts a function's ARN has. The ARN of an alias or a version has one more. */
+const FUNCTION_ARN_PARTS = 7;
 
 export type Reading = {
   readonly template: Template;
@@ -162,10 +166,9 @@ function useLocalSqs(value: string, { region, sqsEndpoint }: Site): string {
   return value.replaceAll(`https://sqs.${region}.${URL_SUFFIX}`, sqsEndpoint);
 }
 
-function functionArnOf(reference: string, { region, account }: Site): string {
-  return reference.startsWith("arn:")
-    ? reference
-    : `arn:aws:lambda:${region}:${account}:function:${reference}`;
+/** Leaves out the alias or the version: the local stack has one version of each function, the current one. */
+function functionArnOf(reference: string, site: Site): string {
+  return lambdaArn(reference, site).split(":").slice(0, FUNCTION_ARN_PARTS).join(":");
 }
 
 function eventSource(properties: JsonObject, site: Site): Omit<EventSourceSpec, "uuid"> {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cannot } from "../e2e/places.ts";
 
@@ -18,6 +18,20 @@ export function adaptTemplate(assembly: string, stack: string, adaptations: read
   const template = JSON.parse(readFileSync(path, "utf8")) as { Resources: Record<string, Resource> };
   for (const resource of Object.values(template.Resources)) for (const adapt of adaptations) adapt(resource);
   writeFileSync(path, JSON.stringify(template, null, 1));
+}
+
+/** Changes an assembly so that MiniStack can run it. */
+export function adaptAssembly(assembly: string, stack: string): void {
+  adaptTemplate(assembly, stack, ADAPTATIONS);
+  if (cannot("ministack", "commonjs-bundles")) renameBundles(assembly);
+}
+
+/** Puts an `index.js` beside each `index.cjs`. */
+function renameBundles(assembly: string): void {
+  for (const name of readdirSync(assembly).filter((folder) => folder.startsWith("asset."))) {
+    const bundle = join(assembly, name, "index.cjs");
+    if (existsSync(bundle)) copyFileSync(bundle, join(assembly, name, "index.js"));
+  }
 }
 
 /** On AWS the permission for one message covers the batch call. */
@@ -67,7 +81,7 @@ function adaptRoles(beside: (statement: Statement) => Statement[]): Adapt {
   };
 }
 
-export const ADAPTATIONS: readonly Adapt[] = [
+const ADAPTATIONS: readonly Adapt[] = [
   ...(cannot("ministack", "batch-permissions") ? [allowBatches] : []),
   ...(cannot("ministack", "schedule-groups") ? [allowDefaultGroup] : []),
   ...(cannot("ministack", "secret-arns") ? [nameSecretsByArn] : []),

@@ -1,7 +1,7 @@
 import { RECEIVERS_HERE, STACK } from "./cdk.ts";
 import { readDeployOptions } from "./command-line.ts";
 import { startMiniStack } from "./ministack-server.ts";
-import { ADAPTATIONS, adaptTemplate } from "./ministack-template.ts";
+import { adaptAssembly } from "./ministack-template.ts";
 import { proveStack } from "./prove.ts";
 import { runSession } from "./session.ts";
 import { runSuite, runTests } from "./suite.ts";
@@ -9,7 +9,7 @@ import { runSuite, runTests } from "./suite.ts";
 await runSession("test:deploy", readDeployOptions, async (session, { stack }) => {
   if (stack !== undefined) return runSuite(session, "aws", stack, process.env);
   const env = await startMiniStack(session);
-  const adapt = (assembly: string) => adaptTemplate(assembly, STACK, ADAPTATIONS);
+  const adapt = (assembly: string) => adaptAssembly(assembly, STACK);
   const changeStacks = (): Promise<void> => {
     session.progress("tests of changes to a stack (the project life): some minutes");
     return runTests(session, "life", env);

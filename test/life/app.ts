@@ -2,8 +2,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { App, Duration, Stack } from "aws-cdk-lib";
 import { Table } from "aws-cdk-lib/aws-dynamodb";
+import { Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { CfnQueue } from "aws-cdk-lib/aws-sqs";
 import { DelayQueue } from "../../infra/delay-queue.ts";
+import { handlerCode } from "../../infra/handler.ts";
 import { type Life, STACK } from "./life.ts";
 
 /** The app of a user, as the context value `life` (`-c life=…`) describes it. */
@@ -13,6 +15,7 @@ const {
   topics,
   timeout = 60,
   table,
+  hasAliases,
   isBroken,
   hasSecond,
 }: Life = JSON.parse(app.node.tryGetContext("life"));
@@ -27,8 +30,20 @@ function queueOf(id: string, prefix: string, topics: readonly string[], table?: 
     ...(table !== undefined && { table: Table.fromTableName(stack, "Survivor", table) }),
   });
   const handler = join(import.meta.dirname, "handler.ts");
-  for (const topic of topics) queue.addHandler(topic, handler, { timeout: Duration.seconds(timeout) });
+  for (const topic of topics) {
+    if (hasAliases) queue.addConsumer(topic, functionOf(`${id}-${topic}`, handler).addAlias("live"));
+    else queue.addHandler(topic, handler, { timeout: Duration.seconds(timeout) });
+  }
   return queue;
+}
+
+function functionOf(id: string, entry: string): LambdaFunction {
+  return new LambdaFunction(stack, id, {
+    code: handlerCode(entry, {}).code,
+    handler: "index.handler",
+    runtime: Runtime.NODEJS_24_X,
+    timeout: Duration.seconds(timeout),
+  });
 }
 
 const queue = queueOf(id, "life", topics, table);
