@@ -19,6 +19,9 @@ export type ConsumerOptions = {
   readonly batchSize?: number;
 };
 
+/** `false`: none, also if an earlier deployment had one. `undefined`: an earlier deployment's may stay. */
+export type ConcurrencyLimit = number | false | undefined;
+
 const DEFAULT_BATCH_SIZE = 10;
 /** Lambda's default ("Configure Lambda function timeout", AWS Lambda Developer Guide). */
 const LAMBDA_TIMEOUT = Duration.seconds(3);
@@ -61,7 +64,7 @@ export function connectConsumer(
   fn: LambdaFunction,
   queues: TopicQueues,
   table: PoolTable,
-  defaultConcurrency: number,
+  defaultConcurrency: ConcurrencyLimit,
   { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
   target: AnyFunction = fn,
 ): EventSourceMapping {
@@ -76,15 +79,18 @@ export function connectConsumer(
     ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "SendMessage"],
   );
   grantQueues(fn, [dlq], ["SendMessage"]);
-  return new EventSourceMapping(fn, `Topic-${topic}`, {
+  const limit = settings.maximumConcurrency ?? defaultConcurrency;
+  const mapping = new EventSourceMapping(fn, `Topic-${topic}`, {
     // The classes of the CDK declare `role` in a way that `exactOptionalPropertyTypes` refuses.
     target: target as IFunction,
     eventSourceArn: ready.queueArn,
     batchSize,
     reportBatchItemFailures: true,
     // Lambda refuses an event source that has both.
-    ...(pollers === undefined
-      ? { maxConcurrency: settings.maximumConcurrency ?? defaultConcurrency }
-      : { provisionedPollerConfig: { minimumPollers: pollers.min, maximumPollers: pollers.max } }),
+    ...(pollers && { provisionedPollerConfig: { minimumPollers: pollers.min, maximumPollers: pollers.max } }),
+    ...(!pollers && limit && { maxConcurrency: limit }),
   });
+  // "To remove the configuration, pass an empty value" ("ScalingConfig", CloudFormation Template Reference).
+  if (!pollers && limit === false) (mapping.node.defaultChild as CfnEventSourceMapping).scalingConfig = {};
+  return mapping;
 }

@@ -7,13 +7,14 @@ import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { unknownNames } from "../src/general/unknown-names.ts";
 import { TOPIC_METRICS } from "../src/settings/metrics.ts";
+import type { Policy } from "../src/settings/policy.ts";
 import { API_OUTPUT, TABLE_OUTPUT } from "../src/settings/stack-outputs.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { roomForTopics } from "./checks/room-for-topics.ts";
 import { removedTopics } from "./checks/seen-topics.ts";
 import { validate } from "./checks/validate.ts";
-import { type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
+import { type ConcurrencyLimit, type ConsumerOptions, connectConsumer, consumerError } from "./consumer.ts";
 import { environmentErrors, queueEnvironment, queueUrlPrefix, setEnvironment } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
@@ -41,8 +42,6 @@ import { Webhook } from "./webhook.ts";
 const DEFAULT_PREFIX = "minutehand";
 const HANDLER_TIMEOUT = Duration.seconds(60);
 const HANDLER_MEMORY_MIB = 512;
-/** A tenth of an account's usual 1,000 concurrent invocations, so that one topic cannot take them all. */
-const DEFAULT_CONCURRENCY = 100;
 
 type Parts = QueueParts & { readonly encryptionKey: IKey | undefined };
 type Served = { readonly api: JobApi; readonly recurring: RecurringSchedules };
@@ -86,7 +85,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   private readonly functionEnvironment: Readonly<Record<string, string>>;
   private readonly removable: boolean;
   private readonly tracing: boolean;
-  private readonly consumerConcurrency: number;
+  private readonly consumerConcurrency: ConcurrencyLimit;
   private readonly topics: ReadonlyMap<string, TopicQueues>;
   private readonly consumers = new Map<string, LambdaFunction>();
   private readonly secrets = new Map<string, Secret>();
@@ -100,20 +99,19 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     super(scope, id);
     validate(this.node.path, props);
     const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
-    const { tickConcurrency, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
     const policy = queuePolicy(props);
-    const { table, warmThroughput, maxThroughput } = props;
+    const { table, warmThroughput, maxThroughput, tickConcurrency, tickSweepers } = props;
     const pool = { table, warmThroughput, maxThroughput, encryptionKey, removable };
     this.table = new JobPool(this, "Pool", pool).table;
     const topics = this.createQueues(props.topics, { prefix, encryptionKey, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);
     this.removable = removable;
     this.tracing = tracing;
-    this.consumerConcurrency = maximumConcurrency;
+    this.consumerConcurrency = props.maximumConcurrency;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
     this.functionEnvironment = queueEnvironment(this.table.tableName, prefix, policy, props.topicMetrics);
     const parts: Parts = { table: this.table, topics, prefix, removable, tracing, encryptionKey };
-    const tick = new Tick(this, "Tick", { ...parts, tickConcurrency });
+    const tick = new Tick(this, "Tick", { ...parts, tickConcurrency, tickSweepers });
     this.equip(tick.fn);
     if (props.longDelay !== false) this.promotions = new Promotions(this, "Promotions", parts);
     if (this.promotions) this.equip(this.promotions.fn);
@@ -125,14 +123,10 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const events = this.applyEvents(parts, props);
     this.output(encryptionKey);
     const watched = { ...parts, tick, promotions: this.promotions, recurring: served?.recurring, events };
-    const { alarmTopic, runbookUrl } = props;
-    const consumerOf = (topic: string) => this.consumers.get(topic);
-    this.alarms = new Alarms(this, "Alarms", { ...watched, alarmTopic, runbookUrl, consumerOf });
+    this.alarms = this.createAlarms(watched, policy.shards, props);
     if (props.dashboard) this.dashboard = this.show(watched, served?.api, props);
     for (const [topic, fn] of this.consumers) this.watchConsumer(topic, fn);
-    this.node.addValidation({
-      validate: () => [...this.equipped].flatMap((fn) => environmentErrors(fn, policy)),
-    });
+    this.node.addValidation({ validate: () => this.environmentErrors(policy) });
     this.warn(props);
     this.warnOfRoom();
   }
@@ -311,6 +305,19 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       new CfnOutput(this, "ApiUrl", { description: API_OUTPUT, value: this.api.apiEndpoint });
     if (encryptionKey !== undefined) encryptLogs(this, encryptionKey);
     new CfnOutput(this, "TableName", { description: TABLE_OUTPUT, value: this.table.tableName });
+  }
+
+  private createAlarms(
+    watched: Watched,
+    shards: number,
+    { alarmTopic, runbookUrl }: DelayQueueProps,
+  ): Alarms {
+    const consumerOf = (topic: string) => this.consumers.get(topic);
+    return new Alarms(this, "Alarms", { ...watched, shards, alarmTopic, runbookUrl, consumerOf });
+  }
+
+  private environmentErrors(policy: Policy): string[] {
+    return [...this.equipped].flatMap((fn) => environmentErrors(fn, policy));
   }
 
   private show(watched: Watched, api: JobApi | undefined, { topicMetrics }: DelayQueueProps): Dashboard {

@@ -6,6 +6,7 @@ import {
   onlyFor,
   trackedOnly,
   wholeNumber,
+  wholeNumberOrFalse,
   wholeSeconds,
 } from "../core/check.ts";
 import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS, MOST_IN_PACK, MOST_WAITS } from "../core/constants.ts";
@@ -74,7 +75,10 @@ function declaredChecks(
     whose === undefined ? [] : [onlyFor(CONSUMERS[whose], isPull === (whose === "pull"), at, value)];
   // A caller in plain JavaScript may pass any value: the checks look at its type.
   if (declared.kind === "word") checks.push(oneOf(at, value as string, declared.words));
-  if (declared.kind === "count") checks.push(wholeNumber(at, value as number, declared.least, declared.most));
+  if (declared.kind === "count") {
+    const { least, most, orFalse } = declared;
+    checks.push((orFalse ? wholeNumberOrFalse : wholeNumber)(at, value as number, least, most));
+  }
   if (declared.kind === "duration")
     checks.push(wholeSeconds(at, value as number, declared.least, declared.most));
   return checks;
