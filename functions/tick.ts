@@ -2,7 +2,7 @@ import type { Context as LambdaContext } from "aws-lambda";
 import { HANGS_FOR } from "../src/core/constants.ts";
 import { tickPartIn } from "../src/core/tick-part.ts";
 import { createContext } from "../src/environment/context.ts";
-import { createEventSources } from "../src/environment/event-sources.ts";
+import { createEventSources, createPollerRemoval } from "../src/environment/event-sources.ts";
 import { createSweepers } from "../src/environment/sweepers.ts";
 import { sweepPart, tick } from "../src/protocol/hand-over/tick.ts";
 
@@ -10,6 +10,7 @@ import { sweepPart, tick } from "../src/protocol/hand-over/tick.ts";
 const MARGIN = HANGS_FOR + 5_000;
 
 const ctx = { ...createContext(), eventSources: createEventSources(), sweepers: createSweepers() };
+const removePollers = createPollerRemoval();
 
 /** Once each minute. A tick with a backlog invokes this function again, with a part of its work. */
 export async function handler(event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
@@ -17,6 +18,7 @@ export async function handler(event: unknown, { getRemainingTimeInMillis }: Lamb
   try {
     const part = tickPartIn(event);
     await (part ? sweepPart(ctx, part, Math.min(part.until, until)) : tick(ctx, until));
+    if (!part) await removePollers(ctx.report);
   } finally {
     ctx.telemetry.flush();
   }

@@ -79,18 +79,18 @@ export function connectConsumer(
     ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "SendMessage"],
   );
   grantQueues(fn, [dlq], ["SendMessage"]);
-  const limit = settings.maximumConcurrency ?? defaultConcurrency;
+  // Lambda refuses an event source that has both, also while the pollers of an earlier deployment are not turned off yet.
+  const limit = pollers === undefined ? (settings.maximumConcurrency ?? defaultConcurrency) : undefined;
   const mapping = new EventSourceMapping(fn, `Topic-${topic}`, {
     // The classes of the CDK declare `role` in a way that `exactOptionalPropertyTypes` refuses.
     target: target as IFunction,
     eventSourceArn: ready.queueArn,
     batchSize,
     reportBatchItemFailures: true,
-    // Lambda refuses an event source that has both.
     ...(pollers && { provisionedPollerConfig: { minimumPollers: pollers.min, maximumPollers: pollers.max } }),
-    ...(!pollers && limit && { maxConcurrency: limit }),
+    ...(limit && { maxConcurrency: limit }),
   });
   // "To remove the configuration, pass an empty value" ("ScalingConfig", CloudFormation Template Reference).
-  if (!pollers && limit === false) (mapping.node.defaultChild as CfnEventSourceMapping).scalingConfig = {};
+  if (limit === false) (mapping.node.defaultChild as CfnEventSourceMapping).scalingConfig = {};
   return mapping;
 }

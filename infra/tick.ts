@@ -41,6 +41,9 @@ export class Tick extends Construct {
       ...(tickConcurrency && { reservedConcurrentExecutions: tickConcurrency }),
       ...(isLimited && { environment: { MINUTEHAND_SWEEPERS: String(this.sweepers) } }),
     }).fn;
+    const withoutPollers = topics.filter(({ settings }) => settings.pollers === false);
+    if (withoutPollers.length > 0)
+      this.fn.addEnvironment("MINUTEHAND_NO_POLLERS", withoutPollers.map(({ topic }) => topic).join(","));
     allowSelfInvocation(this.fn);
     grantPool(this.fn, table, TICK_ACTIONS);
     grantQueues(

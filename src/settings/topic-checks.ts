@@ -88,12 +88,14 @@ const CONSUMERS = { pull: "a pull topic", lambda: "a Lambda consumer" };
 
 function pollersChecks(at: string, { pollers, maximumConcurrency }: SettingsInSeconds): Check[] {
   if (pollers === undefined) return [];
+  // Lambda refuses an event source with both ("ScalingConfig", CloudFormation Template Reference).
+  const alone = onlyFor("a topic without maximumConcurrency", maximumConcurrency === undefined, at, pollers);
+  if (pollers === false) return [alone];
   // A caller in plain JavaScript may pass null, or leave a number out.
   const { min, max } = Object(pollers) as Partial<PollersSetting>;
   const leastMax = typeof min === "number" ? Math.max(min, LEAST_POLLERS) : LEAST_POLLERS;
   return [
-    // Lambda refuses an event source with both ("ScalingConfig", CloudFormation Template Reference).
-    onlyFor("a topic without maximumConcurrency", maximumConcurrency === undefined, at, pollers),
+    alone,
     { ...wholeNumber(`${at}.min`, min ?? Number.NaN, LEAST_POLLERS, GREATEST_MIN_POLLERS), actual: min },
     { ...wholeNumber(`${at}.max`, max ?? Number.NaN, leastMax, GREATEST_MAX_POLLERS), actual: max },
   ];

@@ -205,12 +205,13 @@ export type TopicSettings<Duration> = {
    * How many event pollers Lambda reserves for the topic's queue: at least `min`, 2 to 200, and at most `max`, 2 to 2,000. Then a
    * burst starts sooner. One poller runs up to 10 invocations of the consumer at the same time, so at most 10 times `max` run at once,
    * and no `maximumConcurrency` applies. AWS charges for each poller and hour, also while the queue is empty. Not for a pull topic,
-   * and not together with the topic's own `maximumConcurrency`.
+   * and not together with the topic's own `maximumConcurrency`. `false` turns off the pollers of an earlier deployment: CloudFormation
+   * leaves them on if the setting only disappears.
    *
    * @example { min: 2, max: 20 }
    * @default none: Lambda chooses the number of pollers, which cost nothing
    */
-  readonly pollers?: PollersSetting;
+  readonly pollers?: PollersSetting | false;
   /**
    * How many jobs of the topic may start in a second (rate limit): a whole number from 1 to 1,000, or a number from 1/60 to 1,
    * such as 0.5 for one start in two seconds. A number below 1 means one start in a whole number of seconds, up to 60. The other
@@ -322,7 +323,7 @@ export const TOPIC_SETTINGS = {
   },
   pollers: {
     kind: "own",
-    range: "`min` 2–200; `max` 2–2,000, at least `min`",
+    range: "`min` 2–200; `max` 2–2,000, at least `min`; `false`",
     onlyFor: "lambda",
     readBy: "deployment",
   },

@@ -107,6 +107,24 @@ describe("concurrency", () => {
   });
 });
 
+it("the tick turns off the pollers of the topics that ask for it, and no limit stands beside them until then", () => {
+  const topics = { mail: { pollers: false }, calls: { webhook: {}, pollers: false }, plain: {} } as const;
+  const { stack, queue } = shopWith({ topics, maximumConcurrency: 3 });
+  for (const topic of ["mail", "plain"] as const) queue.addConsumer(topic, someFunction(stack, topic));
+  const template = templateOf(stack);
+  const limits = resourcesOf(template, "AWS::Lambda::EventSourceMapping").map(([, { Properties }]) => [
+    Properties.ScalingConfig,
+    Properties.ProvisionedPollerConfig,
+  ]);
+  expect(limits.filter(([limit]) => limit !== undefined)).toEqual([[{ MaximumConcurrency: 3 }, undefined]]);
+  expect(limits).toHaveLength(3);
+  const told = resourcesOf(template, "AWS::Lambda::Function").flatMap(([id, { Properties }]) => {
+    const { MINUTEHAND_NO_POLLERS: names } = (Properties.Environment as { Variables: Json }).Variables;
+    return names === undefined ? [] : [[id.slice(0, 15), names]];
+  });
+  expect(told).toEqual([["JobsTickSweeper", "mail,calls"]]);
+});
+
 describe("the table", () => {
   it("has the warm throughput that the props ask for", () => {
     const warm = (props: Partial<DelayQueueProps>) =>

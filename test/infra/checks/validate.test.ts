@@ -190,6 +190,10 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     'topics.work.pollers is allowed for a Lambda consumer only, is {"min":2,"max":2}; allowed: nothing here',
   ],
   [
+    inTopic({ maximumConcurrency: 5, pollers: false }),
+    "topics.work.pollers is allowed for a topic without maximumConcurrency only, is false",
+  ],
+  [
     inTopic({ maximumConcurrency: 5, pollers: { min: 2, max: 2 } }),
     'topics.work.pollers is allowed for a topic without maximumConcurrency only, is {"min":2,"max":2}',
   ],
@@ -404,6 +408,7 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, maxThroughput: { read: 500, write: 1_000_000 } },
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   { ...inTopic({ maximumConcurrency: false }), maximumConcurrency: false },
+  inTopic({ pollers: false }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
   inTopic({ tracking: "none", maxFiledPerMinute: 1_000_000 }),
   inTopic({ pollers: { min: 2, max: 2 } }),
