@@ -89,8 +89,8 @@ it("a producer or a worker that is an alias gets the environment of its function
   }
 });
 
-it("40 aliases fit into the policies that let functions stop their polling", () => {
-  const names = Array.from({ length: 40 }, (_, i) => `topic-${i}`);
+it("36 aliases fit into the policies that let functions stop their polling", () => {
+  const names = Array.from({ length: 36 }, (_, i) => `topic-${i}`);
   const { stack, queue } = shopWith({ topics: Object.fromEntries(names.map((name) => [name, {}])) });
   for (const name of names) queue.addConsumer(name, someFunction(stack, name).addAlias("live"));
   const policies = resourcesOf(templateOf(stack), "AWS::IAM::ManagedPolicy").flatMap(
@@ -98,7 +98,7 @@ it("40 aliases fit into the policies that let functions stop their polling", () 
       (Properties.PolicyDocument as { Statement: { Action: unknown; Resource: unknown }[] }).Statement,
   );
   const polling = policies.filter(({ Action }) => Action === "lambda:UpdateEventSourceMapping");
-  expect(polling.map(({ Resource }) => [Resource].flat().length)).toEqual([16, 16, 8]);
+  expect(polling.map(({ Resource }) => [Resource].flat().length)).toEqual([16, 16, 4]);
 });
 
 describe("refuses", () => {
