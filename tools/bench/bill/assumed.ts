@@ -8,7 +8,10 @@ export const ASSUMED = {
   cpuMsPerInvocation: 1,
   /** A function with this much memory has a whole core ("Configure Lambda function memory", Lambda Developer Guide). MiB. */
   memoryOfOneCore: 1769,
-  /** How many long polls Lambda keeps open at an idle queue without `maximumConcurrency`; with one they are 5 ("Configuring scaling behavior for SQS event source mappings", Lambda Developer Guide). */
+  /**
+   * How many long polls Lambda keeps open at an idle queue without `maximumConcurrency`. With one it keeps 5 ("Configuring scaling behavior
+   * for SQS event source mappings", Lambda Developer Guide).
+   */
   pollers: 2,
   /** How long each of these polls waits: seconds. */
   pollSeconds: 20,
