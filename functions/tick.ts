@@ -2,7 +2,7 @@ import type { Context as LambdaContext } from "aws-lambda";
 import { HANGS_FOR } from "../src/core/constants.ts";
 import { tickPartIn } from "../src/core/tick-part.ts";
 import { createContext } from "../src/environment/context.ts";
-import { createEventSources } from "../src/environment/event-sources.ts";
+import { createEventSources, createPollerRemoval } from "../src/environment/event-sources.ts";
 import { createScheduler } from "../src/environment/scheduler.ts";
 import { createSweepers } from "../src/environment/sweepers.ts";
 import { keepSchedules } from "../src/protocol/file/keep-schedules.ts";
@@ -14,6 +14,7 @@ const MARGIN = HANGS_FOR + 5_000;
 const base = createContext();
 const eventSources = createEventSources(base.policy);
 const ctx = { ...base, ...createScheduler(), eventSources, sweepers: createSweepers() };
+const removePollers = createPollerRemoval(base.policy);
 
 /** Once each minute. A tick with a backlog invokes this function again, with a part of its work. */
 export async function handler(event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
@@ -22,6 +23,7 @@ export async function handler(event: unknown, { getRemainingTimeInMillis }: Lamb
   const schedules = part ? undefined : keepSchedules(ctx, until);
   try {
     await (part ? sweepPart(ctx, part, Math.min(part.until, until)) : tick(ctx, until));
+    if (!part) await removePollers(ctx.report);
   } finally {
     await schedules;
     ctx.telemetry.flush();

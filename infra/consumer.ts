@@ -1,7 +1,13 @@
 import { Duration } from "aws-cdk-lib";
-import { EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import {
+  type CfnEventSourceMapping,
+  EventSourceMapping,
+  type IFunction,
+  type Function as LambdaFunction,
+} from "aws-cdk-lib/aws-lambda";
 import { LAST_START_BEFORE_DEADLINE } from "../src/core/constants.ts";
 import { grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
+import type { AnyFunction } from "./function-behind.ts";
 import type { PoolTable } from "./job-pool.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 
@@ -12,6 +18,9 @@ export type ConsumerOptions = {
    */
   readonly batchSize?: number;
 };
+
+/** `false`: none, also if an earlier deployment had one. `undefined`: an earlier deployment's may stay. */
+export type ConcurrencyLimit = number | false | undefined;
 
 const DEFAULT_BATCH_SIZE = 10;
 /** Lambda's default ("Configure Lambda function timeout", AWS Lambda Developer Guide). */
@@ -56,13 +65,14 @@ export function consumerError(
   return undefined;
 }
 
-/** Sets the visibility timeout, the permissions and the event source. */
+/** Sets the visibility timeout, the permissions and the event source. `target`: `fn`, or an alias or a version of it. */
 export function connectConsumer(
   fn: LambdaFunction,
   queues: TopicQueues,
   table: PoolTable,
-  defaultConcurrency: number,
+  defaultConcurrency: ConcurrencyLimit,
   { batchSize = DEFAULT_BATCH_SIZE }: ConsumerOptions = {},
+  target: AnyFunction = fn,
 ): EventSourceMapping {
   const { topic, settings, ready, dlq } = queues;
   const { pollers } = settings;
@@ -75,14 +85,18 @@ export function connectConsumer(
     ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "SendMessage"],
   );
   grantQueues(fn, [dlq], ["SendMessage"]);
-  return new EventSourceMapping(fn, `Topic-${topic}`, {
-    target: fn,
+  // Lambda refuses an event source that has both, also while the pollers of an earlier deployment are not turned off yet.
+  const limit = pollers === undefined ? (settings.maximumConcurrency ?? defaultConcurrency) : undefined;
+  const mapping = new EventSourceMapping(fn, `Topic-${topic}`, {
+    // The classes of the CDK declare `role` in a way that `exactOptionalPropertyTypes` refuses.
+    target: target as IFunction,
     eventSourceArn: ready.queueArn,
     batchSize,
     reportBatchItemFailures: true,
-    // Lambda refuses an event source that has both.
-    ...(pollers === undefined
-      ? { maxConcurrency: settings.maximumConcurrency ?? defaultConcurrency }
-      : { provisionedPollerConfig: { minimumPollers: pollers.min, maximumPollers: pollers.max } }),
+    ...(pollers && { provisionedPollerConfig: { minimumPollers: pollers.min, maximumPollers: pollers.max } }),
+    ...(limit && { maxConcurrency: limit }),
   });
+  // "To remove the configuration, pass an empty value" ("ScalingConfig", CloudFormation Template Reference).
+  if (limit === false) (mapping.node.defaultChild as CfnEventSourceMapping).scalingConfig = {};
+  return mapping;
 }

@@ -2,7 +2,7 @@ import { Annotations, Aspects, CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IGrantable, IPrincipal } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
-import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { unknownNames } from "../src/general/unknown-names.ts";
@@ -15,10 +15,17 @@ import { partitionErrors } from "./checks/partitions.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
 import { seenTopics } from "./checks/seen-topics.ts";
 import { validate } from "./checks/validate.ts";
-import { type ConsumerOptions, connectConsumer, consumerError, topicError } from "./consumer.ts";
+import {
+  type ConcurrencyLimit,
+  type ConsumerOptions,
+  connectConsumer,
+  consumerError,
+  topicError,
+} from "./consumer.ts";
 import { environmentErrors, queueEnvironment, queueUrlPrefix, setEnvironment } from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
+import { type AnyFunction, functionBehind, isAnyFunction } from "./function-behind.ts";
 import {
   type HandlerOptions,
   handlerCode,
@@ -43,8 +50,6 @@ import { Webhook } from "./webhook.ts";
 const DEFAULT_PREFIX = "minutehand";
 const HANDLER_TIMEOUT = Duration.seconds(60);
 const HANDLER_MEMORY_MIB = 512;
-/** A tenth of an account's usual 1,000 concurrent invocations, so that one topic cannot take them all. */
-const DEFAULT_CONCURRENCY = 100;
 
 type Parts = QueueParts & { readonly encryptionKey: IKey | undefined };
 type Served = { readonly api: JobApi | undefined; readonly recurring: RecurringSchedules | undefined };
@@ -88,7 +93,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   private readonly functionEnvironment: Readonly<Record<string, string>>;
   private readonly removable: boolean;
   private readonly tracing: boolean;
-  private readonly consumerConcurrency: number;
+  private readonly consumerConcurrency: ConcurrencyLimit;
   private readonly topics: ReadonlyMap<string, TopicQueues>;
   private readonly consumers = new Map<string, LambdaFunction>();
   private readonly secrets = new Map<string, Secret>();
@@ -104,20 +109,19 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     super(scope, id);
     validate(this.node.path, props);
     const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
-    const { tickConcurrency, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
     const policy = queuePolicy(props);
-    const { table, warmThroughput, maxThroughput } = props;
+    const { table, warmThroughput, maxThroughput, tickConcurrency, tickSweepers } = props;
     const pool = { table, warmThroughput, maxThroughput, encryptionKey, removable };
     this.table = new JobPool(this, "Pool", pool).table;
     const topics = this.createQueues(props.topics, { prefix, encryptionKey, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);
     this.removable = removable;
     this.tracing = tracing;
-    this.consumerConcurrency = maximumConcurrency;
+    this.consumerConcurrency = props.maximumConcurrency;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
     this.functionEnvironment = queueEnvironment(this.table.tableName, prefix, policy, props.topicMetrics);
     const parts: Parts = { table: this.table, topics, prefix, removable, tracing, encryptionKey };
-    const tick = new Tick(this, "Tick", { ...parts, tickConcurrency });
+    const tick = new Tick(this, "Tick", { ...parts, tickConcurrency, tickSweepers });
     this.equip(tick.fn);
     if (props.longDelay !== false) this.promotions = new Promotions(this, "Promotions", parts);
     if (this.promotions) this.equip(this.promotions.fn);
@@ -131,9 +135,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const events = this.applyEvents(parts, props);
     this.logKey = this.output(encryptionKey) ? encryptionKey : undefined;
     const watched = { ...parts, tick, promotions: this.promotions, recurring, events };
-    const { alarmTopic, runbookUrl } = props;
-    const consumerOf = (topic: string) => this.consumers.get(topic);
-    this.alarms = new Alarms(this, "Alarms", { ...watched, alarmTopic, runbookUrl, consumerOf });
+    this.alarms = this.createAlarms(watched, policy.shards, props);
     if (props.dashboard) this.dashboard = this.show(watched, api, props);
     for (const [topic, fn] of this.consumers) this.watchConsumer(topic, fn);
     this.warn(props);
@@ -141,28 +143,32 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   }
 
   /**
-   * Makes `fn` the only consumer of a topic.
+   * Makes a function the only consumer of a topic. `consumer` may be its `currentVersion`, or an alias of that, for example for a canary or
+   * provisioned concurrency: the event source then invokes the alias or the version, and everything else below is done to the function. A
+   * change of the queue's policy publishes a new version.
    *
    * Sets the function's environment (`MINUTEHAND_*`), its event source with partial batch responses, and its permissions. Sets the ready
    * queue's visibility timeout to the function's timeout plus 30 s. The function's role can read and write every job of the table, because the table is not divided by topic; also for an untracked
    * topic, because its tracking may change while jobs wait.
    *
    * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; if the function has the environment of
-   * another queue, or a timeout of less than 10 s; and if the batch size is not 1 to 10.
+   * another queue, or a timeout of less than 10 s; if the batch size is not 1 to 10; and if the function is imported, or the version is not
+   * its function's `currentVersion`, because then the queue cannot set the environment.
+   * @example queue.addConsumer("refund", fn.addAlias("live", { provisionedConcurrentExecutions: 2 }));
    */
-  addConsumer(topic: keyof Topics & string, fn: LambdaFunction, options: ConsumerOptions = {}): void {
+  addConsumer(topic: keyof Topics & string, consumer: AnyFunction, options: ConsumerOptions = {}): void {
     const queues = this.topics.get(topic);
     const [unknown] = unknownNames("addConsumer", "option", options, ["batchSize"]);
+    if (unknown !== undefined) throw this.refusal(unknown);
+    const fn = this.functionOf(consumer);
     const error =
-      unknown ??
       topicError(topic, queues, this.consumers.get(topic)) ??
       consumerError(fn.node.path, fn.timeout, options);
-    if (error !== undefined || queues === undefined)
-      throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    if (error !== undefined || queues === undefined) throw this.refusal(error);
     this.equip(fn);
     this.consumers.set(topic, fn);
-    const mapping = connectConsumer(fn, queues, this.table, this.consumerConcurrency, options);
-    this.control.add(topic, mapping, fn);
+    const mapping = connectConsumer(fn, queues, this.table, this.consumerConcurrency, options, consumer);
+    this.control.add(topic, mapping, fn, consumer !== fn);
     this.watchConsumer(topic, fn);
   }
 
@@ -199,7 +205,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       topicError(topic, topics.get(topic), consumers.get(topic)) ??
       consumerError(path, timeout, consumerOptions) ??
       handlerError(timeout, memorySize);
-    if (error !== undefined) throw new Error(`DelayQueue ${this.node.path}: ${error}`);
+    if (error !== undefined) throw this.refusal(error);
     const { hasConsumer, leftToRuntime, ...code } = handlerCode(entry, {
       ...(bundling && { bundling }),
       sourceMaps,
@@ -235,8 +241,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const [unknown] = unknownNames("addTarget", "option", options, ["timeout"]);
     const error = unknown ?? topicError(topic, queues, this.consumers.get(topic));
     const timeout = error ?? targetTimeout(fn, options);
-    if (typeof timeout === "string" || queues === undefined)
-      throw new Error(`DelayQueue ${this.node.path}: ${timeout}`);
+    if (typeof timeout === "string" || queues === undefined) throw this.refusal(`${timeout}`);
     const { table, removable, tracing } = this;
     // Beside the target, because the target's stack may already depend on the stack of the queue.
     const target = new Target(fn, `Target-${topic}`, {
@@ -254,7 +259,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    * environment of a Lambda function. Throws if the function has the environment of another queue.
    */
   grantEnqueue(producer: IGrantable): void {
-    if (producer instanceof LambdaFunction) this.equip(producer);
+    if (isAnyFunction(producer)) this.equip(this.functionOf(producer));
     const { grantPrincipal } = producer;
     const role = Construct.isConstruct(grantPrincipal) ? grantPrincipal : undefined;
     this.producers.set(grantPrincipal, { role, namings: 1, isForeign: true });
@@ -276,11 +281,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (queues?.settings.consumer !== "pull") {
       const pulled = [...this.topics.values()].filter(({ settings }) => settings.consumer === "pull");
       const allowed = pulled.map((one) => one.topic).join(", ") || "none";
-      throw new Error(
-        `DelayQueue ${this.node.path}: topic "${topic}" is not a pull topic; pull topics: ${allowed}`,
-      );
+      throw this.refusal(`topic "${topic}" is not a pull topic; pull topics: ${allowed}`);
     }
-    if (worker instanceof LambdaFunction) this.equip(worker);
+    if (isAnyFunction(worker)) this.equip(this.functionOf(worker));
     grantPulls(worker, this.table, [queues]);
   }
 
@@ -292,9 +295,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const secret = this.secrets.get(topic);
     if (secret !== undefined) return secret;
     const allowed = [...this.secrets.keys()].join(", ") || "none";
-    throw new Error(
-      `DelayQueue ${this.node.path}: topic "${topic}" has no webhook; topics with a webhook: ${allowed}`,
-    );
+    throw this.refusal(`topic "${topic}" has no webhook; topics with a webhook: ${allowed}`);
   }
 
   private createQueues(
@@ -359,6 +360,15 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     return encryptionKey !== undefined && encryptLogs(this, encryptionKey);
   }
 
+  private createAlarms(
+    watched: Watched,
+    shards: number,
+    { alarmTopic, runbookUrl }: DelayQueueProps,
+  ): Alarms {
+    const consumerOf = (topic: string) => this.consumers.get(topic);
+    return new Alarms(this, "Alarms", { ...watched, shards, alarmTopic, runbookUrl, consumerOf });
+  }
+
   private show(watched: Watched, api: JobApi | undefined, { topicMetrics }: DelayQueueProps): Dashboard {
     const { tick, recurring, events } = watched;
     const dashboard = new Dashboard(this, "Dashboard", {
@@ -380,6 +390,16 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   private watchConsumer(topic: string, fn: LambdaFunction): void {
     this.alarms.watchConsumer(topic, fn);
     this.dashboard?.watch(`consumer of ${topic}`, fn);
+  }
+
+  private functionOf(target: AnyFunction): LambdaFunction {
+    const fn = functionBehind(target);
+    if (typeof fn === "string") throw this.refusal(fn);
+    return fn;
+  }
+
+  private refusal(why: string | undefined): Error {
+    return new Error(`DelayQueue ${this.node.path}: ${why}`);
   }
 
   private equip(fn: LambdaFunction): void {
@@ -444,9 +464,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   ): void {
     const validate = () => {
       const { control, equipped: functions, producers } = this;
-      const { functions: controllers, size: mappings } = control;
       const all = [...readers, ...producers.values()];
-      const size = { policy, functions, controllers, mappings, readers: all, mostTopics };
+      const size = { policy, functions, control, readers: all, mostTopics };
       const room = roomForTopics(Stack.of(this), size);
       if (room !== undefined) Annotations.of(this).addWarningV2("minutehand:room", room);
       return [

@@ -4,10 +4,14 @@ import type { EventSourceMapping, Function as LambdaFunction } from "aws-cdk-lib
 import type { Construct } from "constructs";
 
 /**
- * Two ARNs a mapping: its own of about 100 characters, its consumer's of at most 120. So about 5,400 of a policy's 6,144 characters ("IAM
- * and AWS STS quotas", IAM User Guide).
+ * Each has at most 122 characters: a mapping has its own ARN and its consumer's, and a consumer that is an alias or a version has a
+ * pattern too. So they take about 5,600 of a policy's 6,144 characters ("IAM and AWS STS quotas", IAM User Guide).
  */
-export const MAPPINGS_A_POLICY = 24;
+const ARNS_A_POLICY = 48;
+/** Of a mapping whose consumer is a function. */
+const ARNS_A_MAPPING = 2;
+
+type Arns = { readonly mappings: string[]; readonly consumers: string[] };
 
 /** Keeps Lambda from polling the queues of paused topics. Functions get the ids of the mappings, and the permission to change them. */
 export class EventSourceControl {
@@ -15,12 +19,7 @@ export class EventSourceControl {
   readonly functions: readonly LambdaFunction[];
   /** The ids of the mappings by topic, in the order of the policy's topics. A topic without a mapping has an empty id. */
   private readonly mappings: Map<string, string>;
-  private readonly arns: { mapping: string; consumer: string }[] = [];
-
-  /** How many mappings the functions may change. */
-  get size(): number {
-    return this.arns.length;
-  }
+  private readonly policies: Arns[] = [];
 
   constructor(scope: Construct, functions: readonly LambdaFunction[], topics: readonly string[]) {
     this.scope = scope;
@@ -33,31 +32,48 @@ export class EventSourceControl {
    * Ignores a consumer in another stack: that stack refers to this stack's queues, and two stacks cannot refer to each other. Such a
    * consumer of a tracked topic checks for a pause itself.
    */
-  add(topic: string, mapping: EventSourceMapping, consumer: LambdaFunction): void {
+  add(topic: string, mapping: EventSourceMapping, consumer: LambdaFunction, isQualified = false): void {
     if (Stack.of(this.scope) !== Stack.of(mapping)) return;
     this.mappings.set(topic, mapping.eventSourceMappingId);
     this.tell();
-    if (this.arns.length % MAPPINGS_A_POLICY === 0) this.allow(this.arns.length);
-    this.arns.push({ mapping: mapping.eventSourceMappingArn, consumer: consumer.functionArn });
+    // AWS's pages do not say whether the condition sees the ARN of the alias or the ARN of its function.
+    const consumers = [consumer.functionArn, ...(isQualified ? [`${consumer.functionArn}:*`] : [])];
+    const { mappings, consumers: theirs } = this.policyFor(1 + consumers.length);
+    mappings.push(mapping.eventSourceMappingArn);
+    theirs.push(...consumers);
   }
 
-  /** Lets the functions change up to `MAPPINGS_A_POLICY` mappings from the `first` on. Inline policies of a role cannot hold all ARNs. */
-  private allow(first: number): void {
-    const these = () => this.arns.slice(first, first + MAPPINGS_A_POLICY);
-    const list = (name: "mapping" | "consumer") =>
-      Lazy.list({ produce: () => these().map((arn) => arn[name]) });
+  /** Answers how many policies `count` more mappings add whose consumers are functions. */
+  furtherPolicies(count: number): number {
+    const fitting = Math.floor(this.room / ARNS_A_MAPPING);
+    return Math.ceil(Math.max(count - fitting, 0) / (ARNS_A_POLICY / ARNS_A_MAPPING));
+  }
+
+  /** How many ARNs fit into the last policy. */
+  private get room(): number {
+    const last = this.policies.at(-1);
+    return last ? ARNS_A_POLICY - last.mappings.length - last.consumers.length : 0;
+  }
+
+  /** Answers the last policy if it has room. Inline policies of a role cannot hold the ARNs of many topics. */
+  private policyFor(count: number): Arns {
+    const last = this.policies.at(-1);
+    if (last && count <= this.room) return last;
+    const next: Arns = { mappings: [], consumers: [] };
+    this.allow(next, this.policies.push(next) - 1);
+    return next;
+  }
+
+  private allow({ mappings, consumers }: Arns, index: number): void {
     const statement = new PolicyStatement({
       effect: Effect.ALLOW,
       actions: ["lambda:UpdateEventSourceMapping"],
-      resources: list("mapping"),
+      resources: Lazy.list({ produce: () => mappings }),
       // Without this condition, the functions could make a mapping invoke any other function.
-      conditions: { ArnEqualsIfExists: { "lambda:FunctionArn": list("consumer") } },
+      conditions: { ArnEqualsIfExists: { "lambda:FunctionArn": Lazy.list({ produce: () => consumers }) } },
     });
     const roles = this.functions.flatMap(({ role }) => role ?? []);
-    const policy = new ManagedPolicy(this.scope, `Polling${first / MAPPINGS_A_POLICY}`, {
-      statements: [statement],
-      roles,
-    });
+    const policy = new ManagedPolicy(this.scope, `Polling${index}`, { statements: [statement], roles });
     for (const fn of this.functions) fn.node.addDependency(policy);
   }
 

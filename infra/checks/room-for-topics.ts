@@ -5,7 +5,7 @@ import type { Construct } from "constructs";
 import type { Policy } from "../../src/settings/policy.ts";
 import { QUEUES_A_STATEMENT } from "../access.ts";
 import { ENVIRONMENT_BYTES, environmentBytes, policyBytes, UUID_BYTES } from "../environment.ts";
-import { MAPPINGS_A_POLICY } from "../event-source-control.ts";
+import type { EventSourceControl } from "../event-source-control.ts";
 
 /** "Understand CloudFormation quotas", AWS CloudFormation User Guide. */
 const MOST_RESOURCES = 500;
@@ -39,9 +39,7 @@ export type QueueSize = {
   readonly policy: Policy;
   /** All functions with the queue's environment. */
   readonly functions: Iterable<LambdaFunction>;
-  /** Those that know the event source mappings. */
-  readonly controllers: readonly LambdaFunction[];
-  readonly mappings: number;
+  readonly control: EventSourceControl;
   readonly readers: readonly QueueReader[];
   /** How many topics the queue may have for other reasons. */
   readonly mostTopics: number;
@@ -59,7 +57,7 @@ export function roomForTopics(stack: Stack, size: QueueSize): string | undefined
   const environments = [...size.functions].map((fn) => ({
     path: fn.node.path,
     bytes: environmentBytes(fn),
-    hasIds: size.controllers.includes(fn),
+    hasIds: size.control.functions.includes(fn),
   }));
   const { path, bytes } = environments.reduce((fullest, one) => (one.bytes > fullest.bytes ? one : fullest));
   if (resources <= MANY_RESOURCES && bytes <= MANY_BYTES) return undefined;
@@ -82,10 +80,9 @@ export function roomForTopics(stack: Stack, size: QueueSize): string | undefined
 }
 
 /** The most resources that `count` more topics of a kind add. */
-function furtherResources({ policy, mappings, readers }: QueueSize, kind: Kind, count: number): number {
+function furtherResources({ policy, control, readers }: QueueSize, kind: Kind, count: number): number {
   const topics = Object.keys(policy.topics).length;
-  const policiesFor = (some: number) => Math.ceil(some / MAPPINGS_A_POLICY);
-  const polling = kind === "pull" ? 0 : policiesFor(mappings + count) - policiesFor(mappings);
+  const polling = kind === "pull" ? 0 : control.furtherPolicies(count);
   const further = readers
     .filter(({ pullOnly }) => kind === "pull" || !pullOnly)
     .map((reader) => furtherPolicies(reader, topics, count));

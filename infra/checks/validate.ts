@@ -1,5 +1,12 @@
 import { type Duration, Token } from "aws-cdk-lib";
-import { brokenIn, type Check, oneOf, onlyFor, wholeNumber } from "../../src/core/check.ts";
+import {
+  brokenIn,
+  type Check,
+  oneOf,
+  onlyFor,
+  wholeNumber,
+  wholeNumberOrFalse,
+} from "../../src/core/check.ts";
 import { DAY, LEAST_RETENTION, MAX_SHARDS, MOST_SWEEPERS } from "../../src/core/constants.ts";
 import { windowFault } from "../../src/cron/window.ts";
 import { unknownNames } from "../../src/general/unknown-names.ts";
@@ -37,7 +44,8 @@ const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
   ...{ topics: true, prefix: true, shards: true, table: true, warmThroughput: true, tickConcurrency: true },
   ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
   ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, runbookUrl: true, dashboard: true },
-  ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true, schedules: true },
+  ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true, tickSweepers: true },
+  ...{ schedules: true },
 };
 const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
   ...{ auth: true, authorizer: true, scopes: true },
@@ -101,8 +109,9 @@ function queueChecks(props: DelayQueueProps): Check[] {
     },
     wholeNumber("shards", shards, 1, MAX_SHARDS),
     ...throughputChecks(props),
+    wholeNumber("tickSweepers", props.tickSweepers, 0, MOST_SWEEPERS),
     wholeNumber("tickConcurrency", props.tickConcurrency, 1, MOST_SWEEPERS + 1),
-    wholeNumber("maximumConcurrency", props.maximumConcurrency, 2, 1000),
+    wholeNumberOrFalse("maximumConcurrency", props.maximumConcurrency, 2, 1000),
     {
       holds: props.dashboard !== true || Object.keys(topics ?? {}).length <= MOST_DASHBOARD_TOPICS,
       rule: "dashboard is allowed for a queue that its graphs can show",

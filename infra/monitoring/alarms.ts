@@ -28,6 +28,7 @@ export type AlarmsProps = {
   readonly topics: readonly TopicQueues[];
   readonly table: PoolTable;
   readonly prefix: string;
+  readonly shards: number;
   readonly alarmTopic: ITopic | undefined;
   readonly runbookUrl: string | undefined;
   /** The function that runs a topic's jobs. It is asked for at synth, because consumers are added later. */
@@ -48,6 +49,8 @@ type AlarmText = {
 
 const RUNBOOK_FILE = "node_modules/minutehand/docs/guides/alarms.md";
 const FIVE_MINUTES = Duration.minutes(5);
+/** A tick over more shards may need further invocations in each minute, without a backlog: docs/reference/sizing.md. */
+const MOST_SHARDS_OF_ONE = 256;
 const DEFAULT_OLDEST_AGE = Duration.minutes(15);
 
 /** The queue's CloudWatch alarms. Each of them needs a person to act. */
@@ -60,6 +63,7 @@ export class Alarms extends Construct {
     this.props = props;
     for (const topic of props.topics) this.watchTopic(topic);
     this.watchTick();
+    this.watchSweepers();
     if (props.recurring !== undefined) this.watchOccurrences(props.recurring);
     if (props.events !== undefined) this.watchEvents(props.events);
     this.watchPromises();
@@ -132,6 +136,21 @@ export class Alarms extends Construct {
       // Jobs that are due within `LOOKAHEAD` after the last tick have already been sent.
       evaluationPeriods: LOOKAHEAD / MINUTE.toMilliseconds(),
       treatMissingData: TreatMissingData.BREACHING,
+    });
+  }
+
+  /** Without a backlog the tick's function is invoked five times in five minutes, and else at least ten times. */
+  private watchSweepers(): void {
+    const { tick, shards } = this.props;
+    if (tick.sweepers === 0 || shards > MOST_SHARDS_OF_ONE) return;
+    this.alarm("TickDivided", {
+      kind: "TickDivided",
+      wrong:
+        "Each tick of the last hour had a backlog and started further invocations, which cost up to $3 an hour",
+      first: `see how many jobs are due each minute: ${this.command("forecast")}`,
+      metric: tick.fn.metricInvocations({ period: FIVE_MINUTES, statistic: "Sum" }),
+      threshold: 8,
+      evaluationPeriods: 12,
     });
   }
 

@@ -82,7 +82,8 @@ function identityOf(logicalId: string, resource: Resource, site: Site, scope: Sc
       return { name, ref: arn, arn };
     case "AWS::Lambda::Alias":
     case "AWS::Lambda::Version": {
-      const qualified = `${arnOfFunction(resource, site, scope)}:${resource.Type === "AWS::Lambda::Alias" ? name : 1}`;
+      const fn = lambdaArn(String(resolve(resource.Properties?.FunctionName ?? "", scope)), site);
+      const qualified = `${fn}:${resource.Type === "AWS::Lambda::Alias" ? name : 1}`;
       return { name, ref: qualified, arn: qualified };
     }
     default:
@@ -90,10 +91,9 @@ function identityOf(logicalId: string, resource: Resource, site: Site, scope: Sc
   }
 }
 
-/** The ARN of the function that an alias or a version names, by its name or its ARN. */
-function arnOfFunction({ Properties }: Resource, { region, account }: Site, scope: Scope): string {
-  const named = String(resolve(Properties?.FunctionName ?? "", scope));
-  return named.startsWith("arn:") ? named : `arn:aws:lambda:${region}:${account}:function:${named}`;
+/** `name`: the name or the ARN of a function. */
+export function lambdaArn(name: string, { region, account }: Site): string {
+  return name.startsWith("arn:") ? name : `arn:aws:lambda:${region}:${account}:function:${name}`;
 }
 
 function nameOf(logicalId: string, { Type, Properties }: Resource, site: Site, scope: Scope): string {

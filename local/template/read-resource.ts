@@ -2,7 +2,7 @@ import { type BundleNote, readBundleNote } from "../app/bundle-note.ts";
 import { hashCode } from "../app/rebuild.ts";
 import { LocalError } from "../local-error.ts";
 import { readEventRule } from "./event-rule.ts";
-import { type Site, URL_SUFFIX } from "./naming.ts";
+import { lambdaArn, type Site, URL_SUFFIX } from "./naming.ts";
 import { playedProperties } from "./played-properties.ts";
 import type { EventSourceSpec, FunctionSpec, RouteSpec, RuleSpec, StackSpec } from "./resources.ts";
 import {
@@ -50,6 +50,8 @@ const DEFAULT_FUNCTION_MEMORY_MB = 128;
 const DEFAULT_BATCH_SIZE = 10;
 /** SQS gives at most ten messages for one receive. Lambda can combine several receives, which is not played. */
 const MAX_BATCH_SIZE = 10;
+/** How many parts a function's ARN has. The ARN of an alias or a version has one more. */
+const FUNCTION_ARN_PARTS = 7;
 
 /** Node's channel to a child is no socket on Windows, and Python can use only a socket. */
 const canRunPython = process.platform !== "win32";
@@ -173,10 +175,9 @@ function useLocalSqs(value: string, { region, sqsEndpoint }: Site): string {
   return value.replaceAll(`https://sqs.${region}.${URL_SUFFIX}`, sqsEndpoint);
 }
 
-function functionArnOf(reference: string, { region, account }: Site): string {
-  return reference.startsWith("arn:")
-    ? reference
-    : `arn:aws:lambda:${region}:${account}:function:${reference}`;
+/** Leaves out the alias or the version: the local stack has one version of each function, the current one. */
+function functionArnOf(reference: string, site: Site): string {
+  return lambdaArn(reference, site).split(":").slice(0, FUNCTION_ARN_PARTS).join(":");
 }
 
 function eventSource(properties: JsonObject, site: Site): Omit<EventSourceSpec, "uuid"> {

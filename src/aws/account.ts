@@ -1,4 +1,5 @@
 import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import { MOST_SWEEPERS } from "../core/constants.ts";
 import { requirePackages } from "../general/optional-packages.ts";
 import { settings } from "./clients.ts";
 import { unavailable } from "./unknown.ts";
@@ -50,8 +51,8 @@ export async function deployedStack(name: string): Promise<DeployedStack | undef
 export type StackReservations = {
   /** The `max` of the pollers of each event source that has provisioned pollers. */
   readonly mostPollers: readonly number[];
-  /** Whether concurrency is reserved for the tick. */
-  readonly hasTickConcurrency: boolean;
+  /** How many further invocations of a tick take unreserved concurrency: none if concurrency is reserved for the tick. */
+  readonly sweepers: number;
 };
 
 /** Reads what a stack's template reserves. Knows nothing of consumers in other stacks. */
@@ -67,17 +68,23 @@ export async function stackReservations(name: string): Promise<StackReservations
       mostPollers: properties.flatMap(
         ({ ProvisionedPollerConfig: pollers }) => pollers?.MaximumPollers ?? [],
       ),
-      hasTickConcurrency: properties.some(
-        ({ Environment }) => Environment?.Variables?.MINUTEHAND_SWEEPERS !== undefined,
-      ),
+      sweepers: Math.min(MOST_SWEEPERS, ...properties.flatMap(unreservedSweepers)),
     };
   } catch (thrown) {
     throw unavailable(`CloudFormation did not say what the stack ${name} reserves`, thrown);
   }
 }
 
+/** Empty if the resource is not a tick with a bound. */
+function unreservedSweepers(properties: NonNullable<TemplateResource["Properties"]>): number[] {
+  const most = properties.Environment?.Variables?.MINUTEHAND_SWEEPERS;
+  if (most === undefined) return [];
+  return [properties.ReservedConcurrentExecutions === undefined ? Number(most) : 0];
+}
+
 type TemplateResource = {
   readonly Properties?: {
+    readonly ReservedConcurrentExecutions?: number;
     readonly ProvisionedPollerConfig?: { readonly MaximumPollers: number };
     readonly Environment?: { readonly Variables?: Readonly<Record<string, unknown>> };
   };

@@ -2,6 +2,16 @@ import { type LambdaClient, UpdateEventSourceMappingCommand } from "@aws-sdk/cli
 import type { EventSources } from "../protocol/ports.ts";
 import { unavailable } from "./unknown.ts";
 
+/** Ends the provisioned mode of a mapping. An empty value removes it, as it removes a `ScalingConfig`. */
+export async function removePollers(client: LambdaClient, mapping: string): Promise<void> {
+  const command = new UpdateEventSourceMappingCommand({ UUID: mapping, ProvisionedPollerConfig: {} });
+  try {
+    await client.send(command);
+  } catch (thrown) {
+    throw unavailable(`Lambda did not turn off the pollers of the event source mapping ${mapping}`, thrown);
+  }
+}
+
 /** `mappings`: the ids of the event source mappings, by topic. */
 export function lambdaEventSources(settings: {
   client: LambdaClient;

@@ -194,19 +194,16 @@ const OTHERS = 10;
 
 /**
  * `free`: the account's unreserved concurrency. `reserved`: what the stack reserves; absent: the stack is unknown. A topic counts with its
- * first batches, because its `maximumConcurrency` keeps a burst from taking the whole account, but with all batches of its `pollers`, which
- * have no maximum.
+ * first batches, because Lambda adds others only slowly, but with all batches of its `pollers`, which Lambda adds at once.
  */
 export function judgeConcurrency(
   free: number,
   topics: readonly TopicReport[],
-  { mostPollers, hasTickConcurrency }: StackReservations = { mostPollers: [], hasTickConcurrency: false },
+  { mostPollers, sweepers }: StackReservations = { mostPollers: [], sweepers: MOST_SWEEPERS },
 ): Check {
   const run = topics.filter(({ policy }) => policy.consumer !== "pull").length;
   const polled = mostPollers.reduce((sum, most) => sum + most * BATCHES_OF_A_POLLER, 0);
   const first = Math.max(run - mostPollers.length, 0) * BATCHES_AT_FIRST;
-  // Further invocations of a tick with reserved concurrency take none of the unreserved concurrency.
-  const sweepers = hasTickConcurrency ? 0 : MOST_SWEEPERS;
   const needed = first + polled + OTHERS + sweepers;
   const users = `${many(run, "topic")}${sweepers > 0 ? " and a tick with a backlog" : ""}`;
   const found = `the account can run ${free.toLocaleString("en")} functions at once; ${users} can need ${needed.toLocaleString("en")}`;

@@ -22,6 +22,16 @@ export function wholeNumber(at: string, actual: number | undefined, min: number,
   return { holds, rule: `${at} must be a whole number`, actual, allowed: `${min} to ${max}` };
 }
 
+export function wholeNumberOrFalse(
+  at: string,
+  actual: number | false | undefined,
+  min: number,
+  max: number,
+): Check {
+  const check = wholeNumber(at, actual === false ? undefined : actual, min, max);
+  return { ...check, actual, allowed: `${check.allowed}, or false` };
+}
+
 export function number(at: string, actual: unknown, min: number, max: number): Check {
   return {
     // A caller in plain JavaScript may pass null or text, which compare as numbers.

@@ -6,6 +6,7 @@ import {
   onlyFor,
   trackedOnly,
   wholeNumber,
+  wholeNumberOrFalse,
   wholeSeconds,
 } from "../core/check.ts";
 import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS, MOST_IN_PACK, MOST_WAITS } from "../core/constants.ts";
@@ -74,7 +75,10 @@ function declaredChecks(
     whose === undefined ? [] : [onlyFor(CONSUMERS[whose], isPull === (whose === "pull"), at, value)];
   // A caller in plain JavaScript may pass any value: the checks look at its type.
   if (declared.kind === "word") checks.push(oneOf(at, value as string, declared.words));
-  if (declared.kind === "count") checks.push(wholeNumber(at, value as number, declared.least, declared.most));
+  if (declared.kind === "count") {
+    const { least, most, orFalse } = declared;
+    checks.push((orFalse ? wholeNumberOrFalse : wholeNumber)(at, value as number, least, most));
+  }
   if (declared.kind === "duration")
     checks.push(wholeSeconds(at, value as number, declared.least, declared.most));
   return checks;
@@ -84,12 +88,14 @@ const CONSUMERS = { pull: "a pull topic", lambda: "a Lambda consumer" };
 
 function pollersChecks(at: string, { pollers, maximumConcurrency }: SettingsInSeconds): Check[] {
   if (pollers === undefined) return [];
+  // Lambda refuses an event source with both ("ScalingConfig", CloudFormation Template Reference).
+  const alone = onlyFor("a topic without maximumConcurrency", maximumConcurrency === undefined, at, pollers);
+  if (pollers === false) return [alone];
   // A caller in plain JavaScript may pass null, or leave a number out.
   const { min, max } = Object(pollers) as Partial<PollersSetting>;
   const leastMax = typeof min === "number" ? Math.max(min, LEAST_POLLERS) : LEAST_POLLERS;
   return [
-    // Lambda refuses an event source with both ("ScalingConfig", CloudFormation Template Reference).
-    onlyFor("a topic without maximumConcurrency", maximumConcurrency === undefined, at, pollers),
+    alone,
     { ...wholeNumber(`${at}.min`, min ?? Number.NaN, LEAST_POLLERS, GREATEST_MIN_POLLERS), actual: min },
     { ...wholeNumber(`${at}.max`, max ?? Number.NaN, leastMax, GREATEST_MAX_POLLERS), actual: max },
   ];

@@ -324,6 +324,8 @@ describe("doctor", () => {
   test.each([
     [{}, 83, "ok", "2 topics and a tick with a backlog can need 83", undefined],
     [{ tickConcurrency: 2 }, 20, "ok", "2 topics can need 20", undefined],
+    [{ tickSweepers: 4 }, 24, "ok", "2 topics and a tick with a backlog can need 24", undefined],
+    [{ tickSweepers: 0 }, 20, "ok", "2 topics can need 20", undefined],
     [
       { topics: { orders: { pollers: { min: 2, max: 100 } }, events: { tracking: "none" } } },
       1000,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createEventSources } from "../../src/environment/event-sources.ts";
+import { createEventSources, createPollerRemoval } from "../../src/environment/event-sources.ts";
 import { useEndpoint } from "../aws/emulators.ts";
 import { startReceiver } from "../support/receiver.ts";
 
@@ -35,4 +35,27 @@ describe("the event source mappings", () => {
       "environment variable MINUTEHAND_EVENT_SOURCES must be set",
     );
   });
+});
+
+it("turns off the pollers of the topics that the environment names, once, and again only after a failure", async () => {
+  let status = 400;
+  await using lambda = await startReceiver((_, response) => response.writeHead(status).end("{}"));
+  useEndpoint("LAMBDA", `http://127.0.0.1:${lambda.port}`);
+  const remove = createPollerRemoval(POLICY, {
+    MINUTEHAND_EVENT_SOURCES: `",,${ORDERS},,${MAIL}"`,
+    MINUTEHAND_NO_POLLERS: "orders,pull",
+  });
+  const reports: unknown[] = [];
+  await remove((report) => void reports.push(report));
+  const what = "turning off the pollers";
+  expect(reports).toEqual([{ type: "trouble", topic: "orders", what, error: expect.any(String) }]);
+  status = 202;
+  for (let i = 0; i < 2; i++) await remove((report) => void reports.push(report));
+  const asked = `/2015-03-31/event-source-mappings/${ORDERS} {"ProvisionedPollerConfig":{}}`;
+  expect(lambda.received.map(({ path, body }) => `${path} ${body}`)).toEqual([asked, asked]);
+  expect(reports).toHaveLength(1);
+});
+
+it("calls nobody if no topic has pollers to turn off", async () => {
+  await createPollerRemoval(POLICY, {})(() => expect.unreachable());
 });

@@ -28,15 +28,19 @@ function statementsOf(template: StackTemplate): Json[] {
   );
 }
 
-/** `MaximumConcurrency` of the event sources of a queue with two Lambda consumers, one of which has a value of its own. */
-function mostAtOnce(props: Partial<DelayQueueProps>): unknown[] {
-  const { stack, queue } = shopWith({ topics: { mail: {}, own: { maximumConcurrency: 7 } }, ...props });
-  for (const topic of ["mail", "own"]) queue.addConsumer(topic, someFunction(stack, topic));
-  return resourcesOf(templateOf(stack), "AWS::Lambda::EventSourceMapping")
-    .map(
-      ([, { Properties }]) => (Properties.ScalingConfig as { MaximumConcurrency: number }).MaximumConcurrency,
-    )
-    .sort((a, b) => a - b);
+/** `ScalingConfig` of the event sources of topics: of `mail`, of `own` and `free`, which have values of their own, and of a webhook topic. */
+function limitsOf(props: Partial<DelayQueueProps>, webhook = {}): Record<string, unknown> {
+  const own = { own: { maximumConcurrency: 7 }, free: { maximumConcurrency: false } } as const;
+  const topics = { mail: {}, ...own, calls: { webhook: {}, ...webhook } };
+  const { stack, queue } = shopWith({ topics, ...props });
+  for (const topic of ["mail", "own", "free"]) queue.addConsumer(topic, someFunction(stack, topic));
+  const mappings = resourcesOf(templateOf(stack), "AWS::Lambda::EventSourceMapping");
+  return Object.fromEntries(
+    mappings.map(([id, { Properties }]) => [
+      /Topic(mail|own|free|calls)/.exec(id)?.[1],
+      Properties.ScalingConfig,
+    ]),
+  );
 }
 
 describe("concurrency", () => {
@@ -48,7 +52,7 @@ describe("concurrency", () => {
     });
   });
 
-  it("that is reserved for the tick bounds how many further invocations a tick starts", () => {
+  it("that is reserved for the tick, and `tickSweepers`, bound how many further invocations a tick starts", () => {
     const sweepersOf = (props: object) => {
       const template = templateOf(shopWith({ topics: TOPICS, ...props }).stack);
       const functions = resourcesOf(template, "AWS::Lambda::Function");
@@ -60,11 +64,29 @@ describe("concurrency", () => {
     };
     expect(sweepersOf({ tickConcurrency: 4 })).toEqual(["3"]);
     expect(sweepersOf({})).toEqual([undefined]);
+    expect(sweepersOf({ tickSweepers: 0 })).toEqual(["0"]);
+    expect(sweepersOf({ tickSweepers: 5, tickConcurrency: 4 })).toEqual(["3"]);
+    expect(sweepersOf({ tickSweepers: 2, tickConcurrency: 4 })).toEqual(["2"]);
+    expect(reservedBy({ tickSweepers: 2 })).toEqual({});
   });
 
-  it("of a consumer is at most its topic's `maximumConcurrency`, else the queue's, else 100", () => {
-    expect(mostAtOnce({})).toEqual([7, 100]);
-    expect(mostAtOnce({ maximumConcurrency: 3 })).toEqual([3, 7]);
+  it("rings an alarm if ticks divide their work for an hour, unless they never do or must do it for their many shards", () => {
+    const alarms = (props: object) =>
+      resourcesOf(templateOf(shopWith({ topics: TOPICS, ...props }).stack), "AWS::CloudWatch::Alarm").filter(
+        ([id]) => id.includes("TickDivided"),
+      ).length;
+    expect([{}, { tickSweepers: 1 }, { shards: 256 }].map(alarms)).toEqual([1, 1, 1]);
+    expect([{ tickSweepers: 0 }, { tickConcurrency: 1 }, { shards: 257 }].map(alarms)).toEqual([0, 0, 0]);
+  });
+
+  it("of a consumer is at most its topic's `maximumConcurrency`, else the queue's, else as much as Lambda takes", () => {
+    const [own, calls] = [{ MaximumConcurrency: 7 }, { MaximumConcurrency: 5 }];
+    // CloudFormation removes a limit if the value is empty.
+    expect(limitsOf({})).toEqual({ mail: undefined, own, free: {}, calls });
+    expect(limitsOf({ maximumConcurrency: false })).toEqual({ mail: {}, own, free: {}, calls });
+    const mail = { MaximumConcurrency: 3 };
+    expect(limitsOf({ maximumConcurrency: 3 })).toEqual({ mail, own, free: {}, calls });
+    expect(limitsOf({}, { maximumConcurrency: false })).toMatchObject({ calls: {} });
   });
 
   it("of a consumer with `pollers` is limited by its pollers only, also in a webhook topic", () => {
@@ -81,6 +103,24 @@ describe("concurrency", () => {
       [{ MaximumConcurrency: 3 }, undefined],
     ]);
   });
+});
+
+it("the tick turns off the pollers of the topics that ask for it, and no limit stands beside them until then", () => {
+  const topics = { mail: { pollers: false }, calls: { webhook: {}, pollers: false }, plain: {} } as const;
+  const { stack, queue } = shopWith({ topics, maximumConcurrency: 3 });
+  for (const topic of ["mail", "plain"] as const) queue.addConsumer(topic, someFunction(stack, topic));
+  const template = templateOf(stack);
+  const limits = resourcesOf(template, "AWS::Lambda::EventSourceMapping").map(([, { Properties }]) => [
+    Properties.ScalingConfig,
+    Properties.ProvisionedPollerConfig,
+  ]);
+  expect(limits.filter(([limit]) => limit !== undefined)).toEqual([[{ MaximumConcurrency: 3 }, undefined]]);
+  expect(limits).toHaveLength(3);
+  const told = resourcesOf(template, "AWS::Lambda::Function").flatMap(([id, { Properties }]) => {
+    const { MINUTEHAND_NO_POLLERS: names } = (Properties.Environment as { Variables: Json }).Variables;
+    return names === undefined ? [] : [[id.slice(0, 15), names]];
+  });
+  expect(told).toEqual([["JobsTickSweeper", "mail,calls"]]);
 });
 
 describe("the table", () => {

@@ -19,7 +19,7 @@ describe("the alarms", () => {
     ["AWS/Events FailedInvocations", 2],
     ["AWS/Lambda Errors", 6],
     ["AWS/DynamoDB WriteThrottleEvents", 1],
-    ["AWS/Lambda Invocations", 1],
+    ["AWS/Lambda Invocations", 2],
     ["Minutehand SweepLag", 1],
     ["Minutehand AuditFound", 1],
     ["Minutehand DeadWithoutLetter", 1],

@@ -6,6 +6,7 @@ import { Table } from "aws-cdk-lib/aws-dynamodb";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { CfnQueue } from "aws-cdk-lib/aws-sqs";
 import { DelayQueue } from "../../infra/delay-queue.ts";
+import { handlerCode } from "../../infra/handler.ts";
 import type { ApiProps } from "../../infra/props.ts";
 import { type Life, PRINCIPAL, STACK, TOKEN } from "./life.ts";
 
@@ -16,6 +17,7 @@ const {
   topics,
   timeout = 60,
   table,
+  hasAliases,
   isBroken,
   hasSecond,
   hasApi,
@@ -37,7 +39,10 @@ function queueOf(
     ...(table !== undefined && { table: Table.fromTableName(stack, "Survivor", table) }),
   });
   const handler = join(import.meta.dirname, "handler.ts");
-  for (const topic of topics) queue.addHandler(topic, handler, { timeout: Duration.seconds(timeout) });
+  for (const topic of topics) {
+    if (hasAliases) queue.addConsumer(topic, functionOf(`${id}-${topic}`, handler).addAlias("live"));
+    else queue.addHandler(topic, handler, { timeout: Duration.seconds(timeout) });
+  }
   return queue;
 }
 
@@ -54,6 +59,15 @@ function authorizer(): HttpLambdaAuthorizer {
   return new HttpLambdaAuthorizer("Login", asked, {
     responseTypes: [HttpLambdaResponseType.SIMPLE],
     resultsCacheTtl: Duration.seconds(0),
+  });
+}
+
+function functionOf(id: string, entry: string): LambdaFunction {
+  return new LambdaFunction(stack, id, {
+    code: handlerCode(entry, {}).code,
+    handler: "index.handler",
+    runtime: Runtime.NODEJS_24_X,
+    timeout: Duration.seconds(timeout),
   });
 }
 

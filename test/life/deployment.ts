@@ -9,9 +9,11 @@ import {
   DescribeStackResourcesCommand,
   type StackResource,
 } from "@aws-sdk/client-cloudformation";
+import { GetEventSourceMappingCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { ListQueuesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { directOn } from "../../src/client/direct-client.ts";
 import { createContext } from "../../src/environment/context.ts";
+import { pauseTopic, resumeTopic } from "../../src/protocol/change/pause.ts";
 import { ROOT } from "../deploy/environment.ts";
 import { adaptAssembly } from "../deploy/ministack-template.ts";
 import { deployedEnvironment } from "../e2e/deployed-stack.ts";
@@ -120,19 +122,37 @@ async function cdk(...args: readonly string[]): Promise<void> {
 export async function connect(id: string) {
   const environment = await deployedEnvironment(STACK, id);
   const ctx = createContext(environment);
+  const lambda = new LambdaClient({});
   const client = directOn(ctx, ctx.telemetry.logger);
   return {
     client,
     table: environment.MINUTEHAND_TABLE ?? "",
+    pause: (topic: string) => pauseTopic(ctx, topic),
+    resume: (topic: string) => resumeTopic(ctx, topic, undefined),
+    /** Whether Lambda polls the ready queue of a topic. */
+    async isPolled(topic: string): Promise<boolean> {
+      const ids: string = JSON.parse(environment.MINUTEHAND_EVENT_SOURCES ?? '""');
+      const UUID = ids.split(",")[Object.keys(ctx.policy.topics).indexOf(topic)];
+      const { State } = await lambda.send(new GetEventSourceMappingCommand({ UUID }));
+      return State === "Enabled";
+    },
     /** Waits until a job has ended. Throws when it has not within `limitMs`. */
     async ended(jobId: string) {
-      const until = Date.now() + PATIENCE_MS;
-      for (;;) {
+      return until(`job ${jobId} has not ended`, async () => {
         const job = await client.get(jobId);
-        if (job !== undefined && job.state !== "scheduled" && job.state !== "running") return job;
-        if (Date.now() > until) throw new Error(`job ${jobId} has not ended: ${JSON.stringify(job)}`);
-        await sleep(POLL_MS);
-      }
+        return job !== undefined && job.state !== "scheduled" && job.state !== "running" ? job : undefined;
+      });
     },
   };
+}
+
+/** Asks until the answer is not `undefined`. Throws `complaint` when the patience is over. */
+export async function until<T>(complaint: string, ask: () => Promise<T | undefined>): Promise<T> {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (Date.now() > end) throw new Error(complaint);
+    await sleep(POLL_MS);
+  }
 }

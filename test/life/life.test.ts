@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createClient } from "../../src/client/http-client.ts";
-import { apiUrl, connect, deploy, destroy, takeBack } from "./deployment.ts";
+import { apiUrl, connect, deploy, destroy, takeBack, until } from "./deployment.ts";
 import { type Life, PRINCIPAL, TOKEN } from "./life.ts";
 
 /** A delay that is longer than a deployment takes. */
@@ -10,6 +10,16 @@ async function works(id: string, topic: string): Promise<void> {
   const { client, ended } = await connect(id);
   const { id: job } = await client.enqueue(topic, {}, { delay: "1s" });
   expect((await ended(job)).state).toBe("done");
+}
+
+/** Waits until the tick has stopped the polling of the topic's queue, and has started it again after the resume. */
+async function pausesAndResumes(id: string, topic: string): Promise<void> {
+  const { pause, resume, isPolled } = await connect(id);
+  await pause(topic);
+  await until("Lambda still polls", async () => ((await isPolled(topic)) ? undefined : true));
+  await resume(topic);
+  await until("Lambda does not poll", async () => (await isPolled(topic)) || undefined);
+  await works(id, topic);
 }
 
 // One stack's life: each test begins where the one before it ended.
@@ -35,6 +45,14 @@ it("a consumer's timeout may be raised and lowered", async () => {
     await deploy({ ...now, timeout });
     await works("Jobs", "mail");
   }
+});
+
+it("an alias may take the place of a consumer and give it back, and can be paused", async () => {
+  await deploy({ ...now, hasAliases: true });
+  await works("Jobs", "mail");
+  await pausesAndResumes("Jobs", "mail");
+  await deploy(now);
+  await works("Jobs", "mail");
 });
 
 it("two queues in one account do not disturb each other", async () => {

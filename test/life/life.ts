@@ -5,6 +5,8 @@ export type Life = {
   /** The timeout of the consumers, in seconds. */
   readonly timeout?: number;
   readonly table?: string;
+  /** Whether the consumers are aliases of their functions' current versions. */
+  readonly hasAliases?: boolean;
   /** Whether the stack has another resource whose creation fails after the delay queue is created. */
   readonly isBroken?: boolean;
   /** Whether the stack has a second delay queue, with a prefix of its own and a topic `letters`. */

@@ -155,7 +155,7 @@ function mockEventSources({ traced }: Watch): { hasWarmed(): Promise<void> } {
       warmed = sources.enable("", true);
       return traced(sources);
     };
-    return { createEventSources };
+    return { ...actual, createEventSources };
   });
   return { hasWarmed: async () => warmed };
 }

@@ -120,8 +120,12 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
   ],
   [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
+  [{ topics, tickSweepers: 64 }, "tickSweepers must be a whole number, is 64; allowed: 0 to 63"],
   [{ topics, tickConcurrency: 65 }, "tickConcurrency must be a whole number, is 65; allowed: 1 to 64"],
-  [{ topics, maximumConcurrency: 1 }, "maximumConcurrency must be a whole number, is 1; allowed: 2 to 1000"],
+  [
+    { topics, maximumConcurrency: 1 },
+    "maximumConcurrency must be a whole number, is 1; allowed: 2 to 1000, or false",
+  ],
   [
     { topics, api: { auth: "none", authorizer: LOGIN } },
     'api.auth must be left out beside api.authorizer, is "none"; allowed: nothing here',
@@ -208,11 +212,15 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     inTopic({ ifLate: { after: Duration.minutes(1), do: "drop" as "skip" } }),
     'topics.work.ifLate.do must be one of the allowed values, is "drop"; allowed: run or skip or expire',
   ],
-  [inTopic({ maximumConcurrency: 1 }), "is 1; allowed: 2 to 1000"],
+  [inTopic({ maximumConcurrency: 1 }), "is 1; allowed: 2 to 1000, or false"],
   [inTopic({ consumer: "pull", maximumConcurrency: 5 }), "is allowed for a Lambda consumer only, is 5"],
   [
     inTopic({ consumer: "pull", pollers: { min: 2, max: 2 } }),
     'topics.work.pollers is allowed for a Lambda consumer only, is {"min":2,"max":2}; allowed: nothing here',
+  ],
+  [
+    inTopic({ maximumConcurrency: 5, pollers: false }),
+    "topics.work.pollers is allowed for a topic without maximumConcurrency only, is false",
   ],
   [
     inTopic({ maximumConcurrency: 5, pollers: { min: 2, max: 2 } }),
@@ -430,6 +438,8 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
   { topics, maxThroughput: { read: 500, write: 1_000_000 } },
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
+  { ...inTopic({ maximumConcurrency: false }), maximumConcurrency: false },
+  inTopic({ pollers: false }),
   inTopic({ pack: 10, concurrency: 25, maximumConcurrency: 2, maxAttempts: 100 }),
   inTopic({ tracking: "none", maxFiledPerMinute: 1_000_000 }),
   inTopic({ pollers: { min: 2, max: 2 } }),

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { NamedTemplate } from "../../../local/template/naming.ts";
 import { readStack } from "../../../local/template/resources.ts";
-import type { JsonObject, Resource, Template } from "../../../local/template/template.ts";
+import type { Json, JsonObject, Resource, Template } from "../../../local/template/template.ts";
 
 const SITE = {
   account: "000000000000",
@@ -103,6 +103,33 @@ test("an authorizer of the API is left out, and the line says that the local API
   expect(leftOut).toEqual([
     "Login: the local API asks no authorizer, and takes every call from this machine",
   ]);
+});
+
+test("an event source of an alias or a version leads to its function, of which the local stack has one version", () => {
+  const source = (FunctionName: Json): Resource => ({
+    Type: "AWS::Lambda::EventSourceMapping",
+    Properties: { FunctionName, EventSourceArn: { "Fn::GetAtt": ["Q", "Arn"] } },
+  });
+  const name = { "Fn::Select": [6, { "Fn::Split": [":", { Ref: "Live" }] }] };
+  const { eventSources, leftOut, unknownTypes } = read({
+    F: FUNCTION,
+    Q: QUEUE,
+    V: { Type: "AWS::Lambda::Version", Properties: { FunctionName: { Ref: "F" } } },
+    Live: {
+      Type: "AWS::Lambda::Alias",
+      Properties: {
+        FunctionName: { Ref: "F" },
+        FunctionVersion: { "Fn::GetAtt": ["V", "Version"] },
+        Name: "live",
+      },
+    },
+    OfAlias: source({ "Fn::Join": ["", [name, ":live"]] }),
+    OfVersion: source({ "Fn::Join": ["", [{ Ref: "F" }, ":", { "Fn::GetAtt": ["V", "Version"] }]] }),
+    OfArn: source({ Ref: "V" }),
+  });
+  const arn = "arn:aws:lambda:us-east-1:000000000000:function:Demo-F";
+  expect(eventSources.map(({ functionArn }) => functionArn)).toEqual([arn, arn, arn]);
+  expect({ leftOut, unknownTypes }).toEqual({ leftOut: [], unknownTypes: [] });
 });
 
 test("a rule with cron is left out, and named with its expression", () => {

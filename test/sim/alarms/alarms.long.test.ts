@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Call } from "../network.ts";
 import { problem } from "../services/service.ts";
+import { cloudWatch } from "./cloudwatch.ts";
 import { alarmSpecs } from "./specs.ts";
 import { type Failure, play } from "./stage.ts";
 
@@ -72,10 +73,22 @@ test.each(FAILURES)("when %s, its alarms ring and no others", async (_, failure,
   for (const [alarm, most] of Object.entries(rings)) expect(rang.get(alarm)).toBeLessThanOrEqual(most);
 });
 
-test("each alarm rings for some failure, except three that repeat what another alarm says", () => {
+test("an alarm rings if each tick of an hour has started a further invocation, and not after 50 minutes", () => {
+  const rungAfter = (minutes: number, invocations: number): boolean => {
+    const watch = cloudWatch(specs);
+    const tick = { namespace: "AWS/Lambda", name: "Invocations", of: "tick" };
+    for (let minute = 0; minute < minutes; minute++)
+      for (let i = 0; i < invocations; i++) watch.put(tick, 1, minute * 60_000);
+    watch.evaluate(minutes * 60_000);
+    return watch.rang().has("TickDivided");
+  };
+  expect([rungAfter(60, 2), rungAfter(50, 2), rungAfter(60, 1)]).toEqual([true, false, false]);
+});
+
+test("each alarm rings for some failure, except those that repeat what another alarm says", () => {
   const rung = FAILURES.flatMap(([, , rings]) => Object.keys(rings));
   const silent = specs.map(({ id }) => id).filter((id) => !rung.includes(id));
-  // The other `Backlog` alarms have the rule of `ordersBacklog`.
-  const known = ["EventsBacklog", "hooksBacklog", "logsBacklog"];
+  // The other `Backlog` alarms have the rule of `ordersBacklog`. The test above rings `TickDivided`.
+  const known = ["EventsBacklog", "TickDivided", "hooksBacklog", "logsBacklog"];
   expect(silent.sort()).toEqual(known);
 });

@@ -8,8 +8,11 @@ export const ASSUMED = {
   cpuMsPerInvocation: 1,
   /** A function with this much memory has a whole core ("Configure Lambda function memory", Lambda Developer Guide). MiB. */
   memoryOfOneCore: 1769,
-  /** How many long polls Lambda keeps open at an idle queue ("Using Lambda with Amazon SQS", Lambda Developer Guide). */
-  pollers: 5,
+  /**
+   * How many long polls Lambda keeps open at an idle queue without `maximumConcurrency`. With one it keeps 5 ("Configuring scaling behavior
+   * for SQS event source mappings", Lambda Developer Guide).
+   */
+  pollers: 2,
   /** How long each of these polls waits: seconds. */
   pollSeconds: 20,
   /** How many bytes Lambda's own log lines of one invocation have: START, END and REPORT. */

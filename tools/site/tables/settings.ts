@@ -20,7 +20,7 @@ function rangeOf(declared: (typeof SETTINGS)[number][1]): string {
     case "word":
       return declared.words.map(code).join(", ");
     case "count":
-      return `${numberText(declared.least)}–${numberText(declared.most)}`;
+      return `${numberText(declared.least)}–${numberText(declared.most)}${"orFalse" in declared ? ", `false`" : ""}`;
     case "duration":
       return `${durationText(1000 * declared.least)}–${durationText(1000 * declared.most)}`;
     case "own":
