@@ -101,8 +101,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
     const { tickConcurrency, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
     const policy = queuePolicy(props);
-    const { table, warmThroughput, maxThroughput } = props;
-    const pool = { table, warmThroughput, maxThroughput, encryptionKey, removable };
+    const { table, maxThroughput } = props;
+    const pool = { table, maxThroughput, encryptionKey, removable };
     this.table = new JobPool(this, "Pool", pool).table;
     const topics = this.createQueues(props.topics, { prefix, encryptionKey, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);

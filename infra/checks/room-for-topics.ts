@@ -4,10 +4,10 @@ import { CfnResource, type Stack } from "aws-cdk-lib";
 const MOST_RESOURCES = 500;
 /** Above it, synth warns. */
 const MANY_RESOURCES = 400;
-/** The resources of a pull topic: a queue, a DLQ and their two alarms. */
-const PULL_TOPIC = 4;
-/** A topic with a handler also has a function with its role, policy, log group, event source and alarm. */
-const HANDLER_TOPIC = 10;
+/** The resources of a pull topic with default settings: a queue, a DLQ and its alarm. */
+const PULL_TOPIC = 3;
+/** A topic with a handler also has a function with its role, policy, log group and event source. */
+const HANDLER_TOPIC = 8;
 
 /** `undefined` if the stack is far from full. */
 export function roomForTopics(stack: Stack): string | undefined {

@@ -59,6 +59,11 @@ export const METRICS = {
     meaning:
       "jobs that are dead without a letter: their topic has no queue, or SQS does not accept their messages",
   },
+  Warnings: {
+    unit: "Count",
+    by: "queue",
+    meaning: "the sum of `AuditFound`, `DeadWithoutLetter` and `FarWithoutSchedule`, for one alarm",
+  },
   Parked: {
     unit: "Count",
     by: "topic",
@@ -89,7 +94,8 @@ export const METRICS = {
   AuditFound: {
     unit: "Count",
     by: "queue",
-    meaning: "jobs that were due and had not run: the audit sent them again, or could not read them",
+    meaning:
+      "jobs that were due and had not run: the audit sent them again, could not read them, or found them behind a backlog for 15 minutes",
   },
   Unreadable: {
     unit: "Count",

@@ -19,14 +19,14 @@ test("EventBridge Scheduler takes $1.00 a million jobs that run", () => {
 });
 
 test("SQS takes three requests for a job that comes alone, and three for ten jobs of a burst", () => {
-  const polls = 5 * 3 * 60 * 730 * 0.4e-6;
+  const polls = 2 * 3 * 60 * 730 * 0.4e-6;
   expect(linesOf("SQS alone")?.SQS).toBeCloseTo(3 * 0.4 + polls);
   expect(linesOf("SQS alone", { arrival: "bursts" })?.SQS).toBeCloseTo(0.3 * 0.4 + polls);
   expect(linesOf("SQS alone", { arrival: "bursts", filed: "http" })?.SQS).toBeCloseTo(1.2 * 0.4 + polls);
 });
 
 test("SQS counts each 64 KiB of a request, and at least one request", () => {
-  const polls = 5 * 3 * 60 * 730 * 0.4e-6;
+  const polls = 2 * 3 * 60 * 730 * 0.4e-6;
   expect(linesOf("SQS alone", { bodyBytes: 0 })?.SQS).toBeCloseTo(3 * 0.4 + polls);
   expect(linesOf("SQS alone", { bodyBytes: 100 * 1024 })?.SQS).toBeCloseTo((2 + 2 + 1) * 0.4 + polls);
 });

@@ -86,18 +86,6 @@ describe("concurrency", () => {
 });
 
 describe("the table", () => {
-  it("has the warm throughput that the props ask for", () => {
-    const warm = (props: Partial<DelayQueueProps>) =>
-      resourcesOf(templateOf(shopWith({ topics: TOPICS, ...props }).stack), "AWS::DynamoDB::Table").map(
-        ([, { Properties }]) => Properties.WarmThroughput,
-      );
-    expect(warm({})).toEqual([undefined]);
-    expect(warm({ warmThroughput: { write: 40_000 } })).toEqual([{ WriteUnitsPerSecond: 40_000 }]);
-    expect(warm({ warmThroughput: { read: 12_000, write: 8_000 } })).toEqual([
-      { ReadUnitsPerSecond: 12_000, WriteUnitsPerSecond: 8_000 },
-    ]);
-  });
-
   it("has the ceilings that the props ask for, and none without them", () => {
     const ceiling = (props: Partial<DelayQueueProps>) =>
       resourcesOf(templateOf(shopWith({ topics: TOPICS, ...props }).stack), "AWS::DynamoDB::Table").map(
@@ -141,10 +129,10 @@ describe("the stack's 500 resources", () => {
     return Object.keys(templateOf(stack).Resources).length;
   };
 
-  it("include 4 for each further pull topic, and 10 for each further topic with a handler", () => {
+  it("include 3 for each further pull topic, and 8 for each further topic with a handler", () => {
     const pull = { consumer: "pull" } as const;
-    expect(countOf(many(3, pull)) - countOf(many(2, pull))).toBe(4);
-    expect(countOf(many(2), ["t0", "t1"]) - countOf(many(1), ["t0"])).toBe(10);
+    expect(countOf(many(3, pull)) - countOf(many(2, pull))).toBe(3);
+    expect(countOf(many(2), ["t0", "t1"]) - countOf(many(1), ["t0"])).toBe(8);
   });
 
   it("cause a warning when they are nearly used up, with the number of topics that still fit", () => {
@@ -158,13 +146,13 @@ describe("the stack's 500 resources", () => {
       return { resources, said: warnings.map(({ entry }) => String(entry.data)) };
     };
     expect(warned(20).said).toEqual([]);
-    const { resources, said } = warned(95);
+    const { resources, said } = warned(120);
     expect(resources).toBeGreaterThan(400);
     expect(said).toHaveLength(1);
     const left = 500 - resources;
     expect(said[0]).toContain(`has ${resources} resources`);
     expect(said[0]).toContain(
-      `${Math.floor(left / 10)} more topics with handlers fit, or ${Math.floor(left / 4)} pull topics`,
+      `${Math.floor(left / 8)} more topics with handlers fit, or ${Math.floor(left / 3)} pull topics`,
     );
   });
 });
