@@ -15,7 +15,7 @@ const accountWith = (write: number) => ({
 });
 const WARM = ["warm", "--stack", "Shop", "--units", "20000"];
 const PLAN =
-  "warm the table jobs from 4,000 to 20,000 write units a second, for about $10.40 once by the prices of us-east-1";
+  "warm the table jobs from 4,000 to 20,000 write units a second, for about $10.40 once if a unit costs as much as a provisioned one for an hour in us-east-1";
 
 describe("warm", () => {
   test("shows the price in a dry run, and changes nothing", async () => {

@@ -13,10 +13,7 @@ type Plan = { readonly table: string; readonly from: Warmth; readonly to: Partia
 const LEAST: Warmth = { read: 12_000, write: 4_000 };
 /** Far more than the 40,000 units that AWS allows for a table by default. */
 const MOST_UNITS = 1_000_000;
-/**
- * Dollars for a unit of a second: what a provisioned unit costs for an hour in us-east-1 ("Pricing for Provisioned Capacity", 2026-11-29). AWS says
- * that the charge follows this price, and its page has the price of each region.
- */
+/** Dollars for a unit of a second. Assumed: what a provisioned unit costs for an hour in us-east-1. AWS's page has the price of each region. */
 const PRICE: Warmth = { read: 0.00013, write: 0.00065 };
 const PRICE_PAGE = "https://aws.amazon.com/dynamodb/pricing/on-demand/";
 
@@ -93,7 +90,7 @@ function wordsOf(plan: Plan): string {
     return `leave the table ${table} as it is, warm for ${count(from.write)} write and ${count(from.read)} read units a second`;
   return (
     `warm the table ${table} from ${raised.join(" and from ")}, for about $${priceOf(plan).toFixed(2)} once ` +
-    `by the prices of us-east-1 (see ${PRICE_PAGE})`
+    `if a unit costs as much as a provisioned one for an hour in us-east-1 (see ${PRICE_PAGE})`
   );
 }
 
