@@ -110,8 +110,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     validate(this.node.path, props);
     const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
     const policy = queuePolicy(props);
-    const { table, warmThroughput, maxThroughput, tickConcurrency, tickSweepers } = props;
-    const pool = { table, warmThroughput, maxThroughput, encryptionKey, removable };
+    const { table, maxThroughput, tickConcurrency, tickSweepers } = props;
+    const pool = { table, maxThroughput, encryptionKey, removable };
     this.table = new JobPool(this, "Pool", pool).table;
     const topics = this.createQueues(props.topics, { prefix, encryptionKey, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);

@@ -75,20 +75,6 @@ export type ApiProps = {
   readonly receiveConcurrency?: number;
 };
 
-/** The capacity that a new table has from the start, in units a second. */
-export type WarmThroughputProps = {
-  /**
-   * Read units a second, 12,000 to 1,000,000. For more than 40,000, AWS must have raised the account's quota. The sweep reads
-   * each minute's jobs once, and the audit reads them once more. Both reads are strongly consistent: one unit for 4 KB.
-   */
-  readonly read?: number;
-  /**
-   * Write units a second, 4,000 to 1,000,000. For more than 40,000, AWS must have raised the account's quota. For each KB of its
-   * size, a tracked job costs three units and an untracked job one.
-   */
-  readonly write?: number;
-};
-
 /** The most units a second that a new table takes. */
 export type MaxThroughputProps = {
   /**
@@ -157,7 +143,7 @@ type DeclaredSchedule<Topic, Body> = {
 export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /**
    * The topics by name, one or more. A name has 1 to 50 characters of `a-z`, `0-9` and `-`. Two quotas limit their number: a CloudFormation
-   * stack has at most 500 resources (a pull topic takes 4, a topic with `addHandler` 10, a webhook topic 11), and a Lambda function at most
+   * stack has at most 500 resources (a pull topic takes 3, a topic with `addHandler` 8, a webhook topic 9), and a Lambda function at most
    * 4 KB of environment variables, which contain each topic's name and its differences from the defaults. Synth warns when one of them is
    * nearly used up, and says how many topics still fit.
    */
@@ -189,13 +175,6 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    * @default a new table
    */
   readonly table?: ITable;
-  /**
-   * The capacity that the new table has from the start. DynamoDB bills it once, and the table keeps it. Else an on-demand table begins with
-   * 4,000 write units a second and doubles within half an hour. For jobs of up to 1 KB, plan three write units for each tracked job of the
-   * busiest second and one for each untracked job.
-   * @default DynamoDB's: 12,000 read and 4,000 write units a second
-   */
-  readonly warmThroughput?: WarmThroughputProps;
   /**
    * The most units a second that the new table takes, so that a producer that files without end cannot cost more. DynamoDB throttles what is
    * above: calls and ticks try again, and calls that get no answer in time answer 503. No acknowledged job is lost, but jobs can be late.
@@ -259,7 +238,7 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    * EventBridge Scheduler encrypts the jobs of recurring schedules with its own key. The construct lets CloudWatch Logs use your key and,
    * with `cancelOn` or `enqueueOn`, EventBridge. If another app owns the key, you must allow EventBridge yourself, and the key does not
    * encrypt the logs. Synth warns of both.
-   * @default keys of AWS: DynamoDB's and Secrets Manager's keys in your account, SQS's key and CloudWatch's key
+   * @default keys that AWS owns, and for secrets Secrets Manager's key in your account. None of them costs anything
    */
   readonly encryptionKey?: IKey;
   /** @default an HTTP API with IAM authorization */

@@ -5,7 +5,9 @@ import {
   type Code,
   type FunctionOptions,
   Function as LambdaFunction,
+  LoggingFormat,
   Runtime,
+  SystemLogLevel,
   Tracing,
 } from "aws-cdk-lib/aws-lambda";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
@@ -29,6 +31,12 @@ export type BundledFunctionProps = Pick<
     readonly memoryMiB: number;
     readonly removable: boolean;
     readonly tracing?: boolean | Tracing;
+    /**
+     * Whether Lambda writes its own lines about each invocation into the log: START, END and REPORT. Without them Lambda still writes timeouts
+     * and crashes.
+     * @default true
+     */
+    readonly logsInvocations?: boolean;
     /** @default one month */
     readonly logRetention?: RetentionDays;
   };
@@ -49,7 +57,8 @@ export class BundledFunction extends Construct {
 
   constructor(scope: Construct, id: string, props: BundledFunctionProps) {
     super(scope, id);
-    const { memoryMiB, removable, tracing = false, logRetention, environment, bundle, ...options } = props;
+    const { memoryMiB, removable, tracing = false, logRetention, environment, bundle, ...more } = props;
+    const { logsInvocations = true, ...options } = more;
     const logGroup = new LogGroup(this, "Log", {
       retention: logRetention ?? RetentionDays.ONE_MONTH,
       removalPolicy: removalOf(removable),
@@ -74,6 +83,8 @@ export class BundledFunction extends Construct {
       logGroup,
       role,
       ...(traced !== Tracing.DISABLED && { tracing: traced }),
+      // Only JSON has levels. A line that is JSON already stays as it is ("Configuring JSON and plain text log formats", Lambda Developer Guide).
+      ...(!logsInvocations && { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN }),
     });
     noteBundle(this.fn, props.code, bundle);
     if (traced !== Tracing.DISABLED)

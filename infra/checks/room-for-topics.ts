@@ -12,10 +12,10 @@ const MOST_RESOURCES = 500;
 /** Synth warns above these. */
 const MANY_RESOURCES = 400;
 const MANY_BYTES = 3300;
-/** The resources of a pull topic: a queue, a DLQ and their two alarms. */
-const PULL_TOPIC = 4;
-/** A topic with a handler also has a function with its role, policy, log group, event source and alarm. */
-const HANDLER_TOPIC = 10;
+/** The resources of a pull topic with default settings: a queue, a DLQ and its alarm. */
+const PULL_TOPIC = 3;
+/** A topic with a handler also has a function with its role, policy, log group and event source. So has a topic with a target. */
+const HANDLER_TOPIC = 8;
 /** Of the statements that name queues, at least this many fit into a role's own policy, and into each managed policy beside it. */
 const STATEMENTS_IN_ROLE = 4;
 const STATEMENTS_A_POLICY = 3;

@@ -17,13 +17,7 @@ import { inSeconds, SETTINGS } from "../../src/settings/topic-settings.ts";
 import { unknownSettings } from "../../src/settings/unknown-settings.ts";
 import { MOST_DASHBOARD_TOPICS } from "../monitoring/dashboard.ts";
 import { secondsOf } from "../policy.ts";
-import type {
-  ApiProps,
-  ApiScopes,
-  DelayQueueProps,
-  MaxThroughputProps,
-  WarmThroughputProps,
-} from "../props.ts";
+import type { ApiProps, ApiScopes, DelayQueueProps, MaxThroughputProps } from "../props.ts";
 import { days, shown } from "./check.ts";
 import { scheduleChecks, unknownScheduleProps } from "./schedule-checks.ts";
 
@@ -41,7 +35,7 @@ const LONGEST_SCOPE = 64;
 const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
 
 const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
-  ...{ topics: true, prefix: true, shards: true, table: true, warmThroughput: true, tickConcurrency: true },
+  ...{ topics: true, prefix: true, shards: true, table: true, tickConcurrency: true },
   ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
   ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, runbookUrl: true, dashboard: true },
   ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true, tickSweepers: true },
@@ -52,7 +46,11 @@ const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
   ...{ throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
 };
 const SCOPE_GROUPS: readonly (keyof ApiScopes)[] = ["read", "write", "operate"];
-const WARM_PROPS: { readonly [Name in keyof WarmThroughputProps]-?: true } = { read: true, write: true };
+/** Props of an earlier version, each with what replaces it. Only plain JavaScript can still give them. */
+const REMOVED: Readonly<Record<string, string>> = {
+  // DynamoDB lowers no warm throughput, so CloudFormation could not roll a deployment back.
+  warmThroughput: 'the prop warmThroughput is gone: warm the deployed table with "minutehand warm"',
+};
 const MAX_PROPS: { readonly [Name in keyof MaxThroughputProps]-?: true } = { read: true, write: true };
 
 /** The error names each unknown prop, or else each broken rule, the value and what is allowed. */
@@ -80,11 +78,12 @@ export function invalid(path: string, lines: readonly string[]): Error {
 function unknownProps(props: DelayQueueProps): string[] {
   const settings = SETTINGS.map(([name]) => name);
   const topics = Object.entries(props.topics ?? {});
+  const present = Object.fromEntries(Object.entries(props).filter(([name]) => !(name in REMOVED)));
   return [
-    ...unknownNames("the queue", "prop", props, Object.keys(PROPS)),
+    ...Object.keys(props).flatMap((name) => REMOVED[name] ?? []),
+    ...unknownNames("the queue", "prop", present, Object.keys(PROPS)),
     ...unknownNames("api", "prop", props.api, Object.keys(API_PROPS)),
     ...unknownNames("api.scopes", "prop", props.api?.scopes, SCOPE_GROUPS),
-    ...unknownNames("warmThroughput", "prop", props.warmThroughput, Object.keys(WARM_PROPS)),
     ...unknownNames("maxThroughput", "prop", props.maxThroughput, Object.keys(MAX_PROPS)),
     ...unknownScheduleProps(props.schedules),
     ...topics.flatMap(([name, topic]) => unknownSettings(`topics.${name}`, topic, settings)),
@@ -131,12 +130,9 @@ function queueChecks(props: DelayQueueProps): Check[] {
   ];
 }
 
-function throughputChecks({ table, warmThroughput, maxThroughput }: DelayQueueProps): Check[] {
+function throughputChecks({ table, maxThroughput }: DelayQueueProps): Check[] {
   const isNew = table === undefined;
   return [
-    onlyFor("a new table", isNew, "warmThroughput", warmThroughput),
-    wholeNumber("warmThroughput.read", warmThroughput?.read, 12_000, MOST_UNITS),
-    wholeNumber("warmThroughput.write", warmThroughput?.write, 4_000, MOST_UNITS),
     onlyFor("a new table", isNew, "maxThroughput", maxThroughput),
     wholeNumber("maxThroughput.read", maxThroughput?.read, LEAST_MAX_UNITS, MOST_UNITS),
     wholeNumber("maxThroughput.write", maxThroughput?.write, LEAST_MAX_UNITS, MOST_UNITS),

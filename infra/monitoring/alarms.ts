@@ -11,10 +11,12 @@ import type { IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
-import { LOOKAHEAD, SCHEDULES_A_DAY } from "../../src/core/constants.ts";
+import { LOOKAHEAD } from "../../src/core/constants.ts";
+import type { TopicAlarm } from "../../src/settings/topic-settings.ts";
 import type { Events } from "../events.ts";
 import type { PoolTable } from "../job-pool.ts";
-import type { Promotions, RecurringSchedules } from "../scheduler.ts";
+import type { TopicProps } from "../props.ts";
+import type { RecurringSchedules } from "../scheduler.ts";
 import type { Tick } from "../tick.ts";
 import { type TopicQueues, ttrOf } from "../topic-queues.ts";
 import { failuresUrl, logGroupOf } from "./log-groups.ts";
@@ -22,7 +24,6 @@ import { MINUTE, queueMetric } from "./metrics.ts";
 
 export type AlarmsProps = {
   readonly tick: Tick;
-  readonly promotions: Promotions | undefined;
   readonly recurring: RecurringSchedules | undefined;
   readonly events: Events | undefined;
   readonly topics: readonly TopicQueues[];
@@ -67,23 +68,30 @@ export class Alarms extends Construct {
     if (props.recurring !== undefined) this.watchOccurrences(props.recurring);
     if (props.events !== undefined) this.watchEvents(props.events);
     this.watchPromises();
-    if (props.promotions !== undefined) this.watchFarJobs();
   }
 
-  private watchTopic({ topic, settings, ready, dlq }: TopicQueues): void {
-    const { prefix } = this.props;
+  private watchTopic(topic: TopicQueues): void {
+    const wanted = alarmsOf(topic.settings);
+    if (wanted.includes("Dead")) this.watchDead(topic);
+    if (wanted.includes("Backlog")) this.watchBacklog(topic);
+  }
+
+  private watchDead({ topic, settings, dlq }: TopicQueues): void {
     this.alarm(`${topic}Dead`, {
       kind: "Dead",
       wrong: `Topic ${topic} has dead jobs, which do not run again by themselves`,
       first:
         settings.tracking === "none"
-          ? `read the messages in the queue ${prefix}-${topic}_dlq`
+          ? `read the messages in the queue ${this.props.prefix}-${topic}_dlq`
           : `read their errors: ${this.command(`dead ${topic}`)}`,
       log: () => this.logOf(topic),
       metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
       threshold: 1,
       evaluationPeriods: 1,
     });
+  }
+
+  private watchBacklog({ topic, settings, ready }: TopicQueues): void {
     // The message of a pulled job stays in the queue, and ages there, while the job runs.
     const claim = settings.consumer === "pull" ? ttrOf(settings) : Duration.seconds(0);
     const oldest = settings.oldestMessageAge ?? DEFAULT_OLDEST_AGE.plus(claim);
@@ -98,8 +106,10 @@ export class Alarms extends Construct {
     });
   }
 
-  /** Watches a topic's function. An error that a handler throws is a failed attempt of its job, and no error of the function. */
+  /** Watches a topic's function, if the topic wants it. An error that a handler throws is a failed attempt of its job, and no error of the function. */
   watchConsumer(topic: string, fn: LambdaFunction): void {
+    const settings = this.props.topics.find((one) => one.topic === topic)?.settings ?? {};
+    if (!alarmsOf(settings).includes("Failing")) return;
     // A function in another stack has its alarm there: that stack refers to this stack's queues, and two stacks cannot refer to each other.
     const scope = Stack.of(fn) === Stack.of(this) ? this : fn;
     const { functionName } = fn;
@@ -214,15 +224,6 @@ export class Alarms extends Construct {
       evaluationPeriods: 3,
       datapointsToAlarm: 2,
     });
-    this.alarm("DeadWithoutLetter", {
-      kind: "DeadWithoutLetter",
-      wrong:
-        "Jobs are dead without a dead letter, because their topic has no queue or SQS does not accept their messages",
-      first: readLog,
-      metric: queueMetric(prefix, "DeadWithoutLetter", { statistic: "Sum" }),
-      threshold: 1,
-      evaluationPeriods: 1,
-    });
     this.alarm("TableThrottled", {
       kind: "TableThrottled",
       wrong:
@@ -232,23 +233,13 @@ export class Alarms extends Construct {
       threshold: 1,
       evaluationPeriods: 5,
     });
-    this.alarm("AuditFound", {
-      kind: "AuditFound",
+    // CloudWatch charges for each metric of an alarm, and an expression has one for each cause. So the functions write the sum themselves.
+    this.alarm("Warnings", {
+      kind: "Warnings",
       wrong:
-        "The audit found jobs that were due and had not run, and sent them again unless it could not read them; or occurrences of schedules were not filed",
-      first: `see whether consumers are behind: ${this.command("topics")}`,
-      metric: queueMetric(prefix, "AuditFound", { statistic: "Sum" }),
-      threshold: 1,
-      evaluationPeriods: 1,
-    });
-  }
-
-  private watchFarJobs(): void {
-    this.alarm("FarWithoutSchedule", {
-      kind: "FarWithoutSchedule",
-      wrong: `More than ${SCHEDULES_A_DAY.toLocaleString("en")} schedules of far jobs were written today, so further far jobs get none, and the tick alone sends them`,
-      first: "find the caller that files or moves so many jobs in the access log of the API",
-      metric: queueMetric(this.props.prefix, "FarWithoutSchedule", { statistic: "Sum" }),
+        "The queue has jobs that were due and did not run, that are dead without a letter, or that are far and got no schedule; or occurrences of schedules were not filed",
+      first: `see whether consumers are behind: ${this.command("topics")}. Then see which of the metrics AuditFound, DeadWithoutLetter and FarWithoutSchedule has values`,
+      metric: queueMetric(prefix, "Warnings", { statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 1,
     });
@@ -291,6 +282,15 @@ export class Alarms extends Construct {
     alarm.addAlarmAction(notify);
     alarm.addOkAction(notify);
   }
+}
+
+/**
+ * By default only `Dead`. A function that fails makes jobs late or dead, which `Warnings` and `Dead` say, and so does a backlog. Nobody audits an
+ * untracked topic.
+ */
+function alarmsOf({ alarms, tracking, oldestMessageAge }: TopicProps): readonly TopicAlarm[] {
+  if (alarms !== undefined) return alarms;
+  return tracking === "none" || oldestMessageAge !== undefined ? ["Dead", "Backlog"] : ["Dead"];
 }
 
 /** Rings if 3 of the last 15 minutes have errors: SQS delivers a message again only after its visibility timeout. */

@@ -1,6 +1,7 @@
 import type { Database } from "../../local/processes/database.ts";
 import type { RunnerRecord } from "../../local/runner-record.ts";
 import type { DeployedStack, StackReservations } from "../aws/account.ts";
+import type { Warmth } from "../aws/warm-table.ts";
 import type { TopicReport } from "../client/answers.ts";
 import { isHolding } from "../client/holding.ts";
 import { lateIn } from "../client/late-in.ts";
@@ -52,6 +53,18 @@ export function judgeStack(name: string, { status }: DeployedStack): Check {
     return { ...stack, result: "warning", todo };
   }
   return { ...stack, result: "failed", todo: "see the stack's events, then deploy again" };
+}
+
+/** The writes of a tracked job while it runs: its claim and its end. */
+const WRITES_OF_A_RUN = 2;
+
+/** `busiest`: the jobs of the busiest minute that comes. They count as due evenly in it, and as tracked jobs of up to 1 KB. */
+export function judgeWarmth({ write }: Warmth, busiest: number): Check {
+  const needed = Math.ceil((busiest * WRITES_OF_A_RUN) / 60);
+  const [most, least] = [write, needed].map((units) => units.toLocaleString("en"));
+  const found = `the table takes ${most} writes a second at once; the busiest minute of the next hour needs ${least}`;
+  if (needed <= write) return { check: "table", result: "ok", found };
+  return { check: "table", result: "warning", found, todo: "see minutehand warm --dry-run" };
 }
 
 export function judgeVersions(own: string, api: string): Check {

@@ -18,6 +18,7 @@ import { addReschedule } from "./commands/reschedule.ts";
 import { addSchedules } from "./commands/schedules.ts";
 import { addTail } from "./commands/tail.ts";
 import { addTopics } from "./commands/topics.ts";
+import { addWarm } from "./commands/warm.ts";
 import { examples } from "./examples.ts";
 import type { GlobalOptions, Open, Session } from "./session.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -108,6 +109,7 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   addLocal(program, surroundings);
   addConsole(program, open);
   addDoctor(program, open);
+  addWarm(program, open);
   program.commandsGroup("This program:");
   program.helpCommand("help [command]", "show the arguments and options of a command");
   addCompletion(program, open);

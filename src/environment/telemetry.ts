@@ -86,7 +86,7 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
       return [{ name: `Dropped-${event.reason}`, value: 1, topic: event.topic }];
     case "dead": {
       const dead: Measure = { name: "Dead", value: 1, topic: event.topic };
-      return event.hasLetter ? [dead] : [dead, { name: "DeadWithoutLetter", value: 1 }];
+      return event.hasLetter ? [dead] : [dead, ...warned({ name: "DeadWithoutLetter", value: 1 })];
     }
     case "expired":
       return [{ name: "Expired", value: 1, topic: event.topic }];
@@ -103,15 +103,20 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
     case "unreadable":
       return [{ name: "Unreadable", value: event.jobs }];
     case "unscheduled":
-      return [{ name: "FarWithoutSchedule", value: event.jobs }];
+      return warned({ name: "FarWithoutSchedule", value: event.jobs });
     case "missed":
       // The same alarm rings as for the audit: both are work that was not done in time.
-      return [{ name: "AuditFound", value: event.times.length }];
+      return warned({ name: "AuditFound", value: event.times.length });
     case "audited":
-      return notZero({ name: "AuditFound", value: event.found });
+      return warned({ name: "AuditFound", value: event.found });
     default:
       return [];
   }
+}
+
+/** The measure, and the same value for the alarm that all rare measures of the queue share. */
+function warned(measure: Measure & { readonly name: QueueMetricName }): Measure[] {
+  return notZero(measure).flatMap((one) => [one, { name: "Warnings", value: measure.value }]);
 }
 
 function notZero(measure: Measure): Measure[] {

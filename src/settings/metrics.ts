@@ -62,6 +62,11 @@ export const METRICS = {
     meaning:
       "jobs that are dead without a letter: their topic has no queue, or SQS does not accept their messages",
   },
+  Warnings: {
+    unit: "Count",
+    by: "queue",
+    meaning: "the sum of `AuditFound`, `DeadWithoutLetter` and `FarWithoutSchedule`, for one alarm",
+  },
   Parked: {
     unit: "Count",
     by: "topic",
@@ -93,7 +98,8 @@ export const METRICS = {
     unit: "Count",
     by: "queue",
     meaning:
-      "jobs that were due and had not run: the audit sent them again, or could not read them; and occurrences of schedules that were not filed",
+      "jobs that were due and had not run: the audit sent them again, could not read them, or found them behind a backlog for 15 minutes; " +
+      "and occurrences of schedules that were not filed",
   },
   Unreadable: {
     unit: "Count",

@@ -16,6 +16,7 @@ import {
   type PollersSetting,
   SETTINGS,
   type SettingsInSeconds,
+  TOPIC_ALARMS,
   type TopicSetting,
 } from "./topic-settings.ts";
 
@@ -61,6 +62,7 @@ export function topicChecks(
     trackedOnly(`${at}.window`, window, topic.tracking),
     ...ifLateChecks(`${at}.ifLate`, topic),
     ...backoffChecks(`${at}.backoff`, topic),
+    ...alarmChecks(`${at}.alarms`, topic.alarms, pull),
   ];
 }
 
@@ -99,6 +101,14 @@ function pollersChecks(at: string, { pollers, maximumConcurrency }: SettingsInSe
     { ...wholeNumber(`${at}.min`, min ?? Number.NaN, LEAST_POLLERS, GREATEST_MIN_POLLERS), actual: min },
     { ...wholeNumber(`${at}.max`, max ?? Number.NaN, leastMax, GREATEST_MAX_POLLERS), actual: max },
   ];
+}
+
+function alarmChecks(at: string, alarms: SettingsInSeconds["alarms"] = [], isPull: boolean): Check[] {
+  const allowed = 'an array, such as ["Dead"]';
+  if (!Array.isArray(alarms))
+    return [{ holds: false, rule: `${at} must be a list of names`, actual: alarms, allowed }];
+  const known = isPull ? TOPIC_ALARMS.filter((name) => name !== "Failing") : TOPIC_ALARMS;
+  return alarms.map((name, i) => oneOf(`${at}[${i}]${isPull ? " of a pull topic" : ""}`, name, known));
 }
 
 function ifLateChecks(at: string, { ifLate, tracking }: SettingsInSeconds): Check[] {

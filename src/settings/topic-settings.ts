@@ -268,11 +268,19 @@ export type TopicSettings<Duration> = {
   readonly ifLate?: IfLateSetting<Duration>;
   /**
    * How old the oldest message of the ready queue may be before the `Backlog` alarm rings, 1 minute to 10 days. The message of a
-   * running job counts.
+   * running job counts. A topic with this setting has the alarm.
    *
    * @default 15 minutes; for a pull topic 15 minutes plus `ttr`
    */
   readonly oldestMessageAge?: Duration;
+  /**
+   * Which alarms the topic has: `Dead`, `Backlog` and, with a Lambda consumer, `Failing`. Each costs $0.10 a month. `docs/guides/alarms.md` says
+   * what the default ones find without the others.
+   *
+   * @example ["Dead", "Failing"]
+   * @default `Dead`; for an untracked topic `Dead` and `Backlog`
+   */
+  readonly alarms?: readonly TopicAlarm[];
 };
 
 /**
@@ -345,7 +353,11 @@ export const TOPIC_SETTINGS = {
   window: { kind: "own", range: "such as `09:00-18:00 Asia/Shanghai`", ...tested },
   ifLate: { kind: "own", range: "`after` 1 s–10 years; `do` `run`, `skip`, `expire`", ...tested },
   oldestMessageAge: { kind: "duration", least: 60, most: READY_RETENTION / 1000, readBy: "deployment" },
+  alarms: { kind: "own", range: "a list of `Dead`, `Backlog`, `Failing`", readBy: "deployment" },
 } as const satisfies { readonly [Name in keyof Required<TopicSettings<unknown>>]: Declaration };
+
+export const TOPIC_ALARMS = ["Dead", "Backlog", "Failing"] as const;
+export type TopicAlarm = (typeof TOPIC_ALARMS)[number];
 
 export type TopicSetting = keyof TopicSettings<unknown>;
 /** The names of the settings whose declarations fit the type `Property`, such as `{ readBy: "events" }`. */

@@ -8,6 +8,8 @@ export type Account = {
   arn?: string;
   stacks?: Record<string, { status: string; outputs: Output[]; template?: object }>;
   concurrency?: number;
+  /** The warm throughput of each table. A call of UpdateTable raises it. */
+  tables?: Record<string, { read: number; write: number }>;
 };
 
 type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
@@ -15,14 +17,17 @@ type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
 /** Plays STS, CloudFormation and Lambda of an account. Until it is disposed, environment variables lead the SDK to it. */
 export async function scriptAccount(account: Account): Promise<Scripted> {
   const receiver = await startReceiver(({ url }, response) => {
-    const asked = new URLSearchParams(receiver.received.at(-1)?.body);
+    const { body: sent = "", headers = {} } = receiver.received.at(-1) ?? {};
+    const asked = new URLSearchParams(sent);
     const { status, body } = url?.includes("account-settings")
       ? settingsOf(account)
-      : answerOf(account, asked.get("Action"), asked.get("StackName") ?? "");
+      : headers["x-amz-target"]?.includes("DynamoDB")
+        ? tableOf(account, JSON.parse(sent))
+        : answerOf(account, asked.get("Action"), asked.get("StackName") ?? "");
     response.writeHead(status).end(body);
   });
   const endpoint = `http://127.0.0.1:${receiver.port}`;
-  for (const service of ["STS", "CLOUDFORMATION", "LAMBDA"])
+  for (const service of ["STS", "CLOUDFORMATION", "LAMBDA", "DYNAMODB"])
     vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
@@ -46,6 +51,26 @@ function settingsOf({ concurrency }: Account): { status: number; body: string } 
   if (concurrency === undefined) return { status: 403, body: JSON.stringify({ message: "not authorized" }) };
   const AccountLimit = { UnreservedConcurrentExecutions: concurrency };
   return { status: 200, body: JSON.stringify({ AccountLimit }) };
+}
+
+type Asked = {
+  TableName: string;
+  WarmThroughput?: { ReadUnitsPerSecond?: number; WriteUnitsPerSecond?: number };
+};
+
+/** Like DynamoDB, refuses to lower a value. */
+function tableOf({ tables = {} }: Account, { TableName, WarmThroughput = {} }: Asked) {
+  const table = tables[TableName];
+  const refusal = (message: string) => ({
+    status: 400,
+    body: JSON.stringify({ __type: "com.amazon.coral.validate#ValidationException", message }),
+  });
+  if (table === undefined) return refusal("not authorized");
+  const { ReadUnitsPerSecond: read = table.read, WriteUnitsPerSecond: write = table.write } = WarmThroughput;
+  if (read < table.read || write < table.write) return refusal("decreasing WarmThroughput is not supported");
+  Object.assign(table, { read, write });
+  const warm = { ReadUnitsPerSecond: read, WriteUnitsPerSecond: write };
+  return { status: 200, body: JSON.stringify({ Table: { WarmThroughput: warm } }) };
 }
 
 function answerOf({ arn, stacks = {} }: Account, action: string | null, name: string) {

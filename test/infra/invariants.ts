@@ -179,7 +179,7 @@ export const INVARIANTS: readonly Invariant[] = [
       table.Properties.DeletionProtectionEnabled === true &&
       JSON.stringify(table.Properties.PointInTimeRecoverySpecification) ===
         '{"PointInTimeRecoveryEnabled":true}' &&
-      JSON.stringify(table.Properties.SSESpecification) === '{"SSEEnabled":true}',
+      JSON.stringify(table.Properties.SSESpecification) === '{"SSEEnabled":false}',
     break: set("DeletionProtectionEnabled", false),
   },
   {

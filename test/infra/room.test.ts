@@ -124,18 +124,6 @@ it("the tick turns off the pollers of the topics that ask for it, and no limit s
 });
 
 describe("the table", () => {
-  it("has the warm throughput that the props ask for", () => {
-    const warm = (props: Partial<DelayQueueProps>) =>
-      resourcesOf(templateOf(shopWith({ topics: TOPICS, ...props }).stack), "AWS::DynamoDB::Table").map(
-        ([, { Properties }]) => Properties.WarmThroughput,
-      );
-    expect(warm({})).toEqual([undefined]);
-    expect(warm({ warmThroughput: { write: 40_000 } })).toEqual([{ WriteUnitsPerSecond: 40_000 }]);
-    expect(warm({ warmThroughput: { read: 12_000, write: 8_000 } })).toEqual([
-      { ReadUnitsPerSecond: 12_000, WriteUnitsPerSecond: 8_000 },
-    ]);
-  });
-
   it("has the ceilings that the props ask for, and none without them", () => {
     const ceiling = (props: Partial<DelayQueueProps>) =>
       resourcesOf(templateOf(shopWith({ topics: TOPICS, ...props }).stack), "AWS::DynamoDB::Table").map(

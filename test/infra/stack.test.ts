@@ -15,15 +15,13 @@ describe("the alarms", () => {
 
   it.each([
     ["AWS/SQS ApproximateNumberOfMessagesVisible", 10],
-    ["AWS/SQS ApproximateAgeOfOldestMessage", 9],
+    ["AWS/SQS ApproximateAgeOfOldestMessage", 3],
     ["AWS/Events FailedInvocations", 2],
-    ["AWS/Lambda Errors", 6],
+    ["AWS/Lambda Errors", 2],
     ["AWS/DynamoDB WriteThrottleEvents", 1],
     ["AWS/Lambda Invocations", 2],
     ["Minutehand SweepLag", 1],
-    ["Minutehand AuditFound", 1],
-    ["Minutehand DeadWithoutLetter", 1],
-    ["Minutehand FarWithoutSchedule", 1],
+    ["Minutehand Warnings", 1],
   ])("watch %s %i times", (metric, times) => {
     expect(watched.filter((name) => name === metric)).toHaveLength(times);
   });

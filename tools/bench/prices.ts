@@ -7,6 +7,8 @@ export const PRICES = {
   writeUnit: 0.625e-6,
   readUnit: 0.125e-6,
   storedGigabyteMonth: 0.25,
+  /** DynamoDB, point-in-time recovery: a GB of the table for a month. */
+  backedUpGigabyteMonth: 0.2,
   /** SQS, a standard queue: a request. */
   sqsRequest: 0.4e-6,
   /** Lambda on arm64: an invocation, and a GB for a second. */
@@ -16,12 +18,19 @@ export const PRICES = {
   apiCall: 1e-6,
   /** EventBridge Scheduler: an invocation of a target. */
   scheduledInvocation: 1e-6,
-  /** CloudWatch: a GB of logs; a custom metric, and an alarm, for an hour. */
+  /** Data transfer from a region to the internet: a GB ("Amazon EC2 On-Demand Pricing", data transfer). */
+  sentGigabyte: 0.09,
+  /** CloudWatch: a GB of logs, those of API Gateway too; a custom metric, and an alarm, for an hour. */
   logGigabyte: 0.5,
   metricHour: 0.3 / MONTH_HOURS,
   alarmHour: 0.1 / MONTH_HOURS,
-  /** Secrets Manager: a secret for an hour. */
+  /** Secrets Manager: a secret for an hour. Only a webhook topic has one. */
   secretHour: 0.4 / MONTH_HOURS,
+  /** KMS: a key for an hour, and a request. Only a queue with `encryptionKey` has one. */
+  keyHour: 1 / MONTH_HOURS,
+  keyRequest: 0.03e-4,
+  /** X-Ray: a trace that is recorded. Only with `tracing: true`. */
+  trace: 5e-6,
   /** Step Functions: a Standard transition; an Express start, and a GB-second (less after 1,000 GB-hours). As of 2026-03-14. */
   stateTransition: 25e-6,
   expressStart: 1e-6,

@@ -8,6 +8,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import type { TopicReport } from "../../client/answers.ts";
 import type { Client } from "../../client/client.ts";
 import { inParallel } from "../../general/batches.ts";
+import { TABLE_OUTPUT } from "../../settings/stack-outputs.ts";
 import {
   type Check,
   DEAD_COUNTED,
@@ -22,6 +23,7 @@ import {
   judgeSweep,
   judgeTopics,
   judgeVersions,
+  judgeWarmth,
 } from "../checks.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
@@ -88,6 +90,8 @@ async function* examine(session: Session): AsyncIterable<Check> {
     return;
   }
   yield* examineTopics(api, topics.value);
+  const table = stack?.outputs.find(({ description }) => description === TABLE_OUTPUT)?.value;
+  if (table !== undefined) yield await examineTable(api, table, surroundings.clock());
   if (isOnAws) yield* examineConcurrency(topics.value, region, stack?.name);
 }
 
@@ -103,6 +107,17 @@ async function examineCredentials(region: string | undefined): Promise<Check> {
 async function* examineTopics(api: Client, topics: readonly TopicReport[]): AsyncIterable<Check> {
   if (topics.length > 0) yield judgeSweep(topics);
   yield* judgeTopics(await inParallel(topics, WIDTH, (topic) => countDead(api, topic)));
+}
+
+/** Compares what the table takes at once with the busiest minute of the next hour. */
+async function examineTable(api: Client, table: string, now: number): Promise<Check> {
+  const { warmthOf } = await import("../../aws/warm-table.ts");
+  const hour = { from: new Date(now), to: new Date(now + HOUR) };
+  const [warmth, minutes] = await Promise.allSettled([warmthOf(table), allOf(api.forecast(hour))]);
+  if (warmth.status === "rejected")
+    return unknown("table", warmth.reason, "allow dynamodb:DescribeTable for this check");
+  if (minutes.status === "rejected") return unknown("table", minutes.reason, "see the log of the API");
+  return judgeWarmth(warmth.value, Math.max(0, ...minutes.value.map(({ count }) => count)));
 }
 
 async function* examineConcurrency(
@@ -133,6 +148,7 @@ async function reach(session: Session) {
 }
 
 const WIDTH = 8;
+const HOUR = 3_600_000;
 
 async function countDead(api: Client, report: TopicReport): Promise<ExaminedTopic> {
   if (report.policy.tracking !== "full") return report;

@@ -91,12 +91,16 @@ async function lookAtUnreadAgain(ctx: Context, entries: readonly Entry[]): Promi
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
 }
 
-/** Sends overdue jobs again, and files looks at them and at running jobs. Answers how many jobs it tried to send. */
+/**
+ * Sends overdue jobs again, and files looks at them and at running jobs. Answers how many jobs it tried to send, or left behind a backlog that
+ * lasts for longer than `BACKLOG_SOON`.
+ */
 async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs): Promise<number> {
   const now = ctx.clock();
   const looks = homes.flatMap((home) => lookAhead(home, now));
   const overdue: TroubledJob[] = [];
   const toSend: Home[] = [];
+  let found = 0;
   for (const home of homes.filter((home) => isOverdue(home, now))) {
     const late = now - startsAt(home);
     // Asked before the sends below, whose messages would count as a backlog.
@@ -107,11 +111,10 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
       const look = lookAfter(home, now, late < BACKLOG_SOON ? 0 : BACKLOG_PATIENCE);
       looks.push(look);
       overdue.push({ ...look, topic: home.topic, since: startsAt(home) });
+      if (late >= BACKLOG_SOON) found += 1;
     }
   }
-  const due = toSend.map((home) => ({ home, isLate: true }));
-  const outcomes = await sendDue(ctx, due, backlogs);
-  let sentAgain = 0;
+  const outcomes = await sendDue(ctx, toSend.map(asLate), backlogs);
   for (const home of toSend) {
     const outcome = outcomes.get(home.id)?.outcome;
     // Unless it has a key, which a later audit frees if this process dies.
@@ -122,7 +125,7 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
     // rule: held-job-has-a-look
     looks.push(look);
     if (!isHeld) overdue.push({ ...look, topic: home.topic, since: startsAt(home) });
-    if (!isHeld && outcome !== "unread" && outcome !== "ended") sentAgain += 1;
+    if (!isHeld && outcome !== "unread" && outcome !== "ended") found += 1;
   }
   // rule: audit-files-the-next-looks
   await fileLooksAbout(ctx, looks, now + WRITER_DEADLINE);
@@ -130,7 +133,11 @@ async function repair(ctx: Context, homes: readonly Home[], backlogs: Backlogs):
   const next = new Map(looks.map(({ id, time }) => [id, time]));
   await keepDueLooks(ctx, toSend, next);
   await keepOnceItems(ctx, homes, next);
-  return sentAgain;
+  return found;
+}
+
+function asLate(home: Home): { home: Home; isLate: true } {
+  return { home, isLate: true };
 }
 
 function lookAfter({ id }: Home, now: number, wait: number): LookTime {

@@ -15,7 +15,7 @@ it("the room for further topics is as large as it is told, for all kinds of topi
   let told = 0;
   const kept = fc.property(SHAPES, ({ handled, filled, ...others }) => {
     const resources = Math.floor((500 * filled) / 100) - 70;
-    const pulled = Math.max(Math.floor((resources - 10 * handled) / 4), handled === 0 ? 1 : 0);
+    const pulled = Math.max(Math.floor((resources - 8 * handled) / 3), handled === 0 ? 1 : 0);
     const shape: Shape = { ...others, handled, pulled };
     const { fault, warnings } = synth(shape);
     // Long names of many topics do not fit: synth says so.

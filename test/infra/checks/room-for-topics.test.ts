@@ -9,19 +9,19 @@ describe("the room for further topics", () => {
   const many = (count: number, topic: TopicProps = {}) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`t${i}`, topic]));
 
-  it("is counted with 4 resources for each further pull topic, and 10 for each further topic with a handler", () => {
+  it("is counted with 3 resources for each further pull topic, and 8 for each further topic with a handler", () => {
     const countOf = (topics: DelayQueueProps["topics"], handlers: readonly string[] = []) => {
       const { stack, queue } = shopWith({ topics });
       for (const topic of handlers) queue.addHandler(topic, "examples/order-timeout/close-order.ts");
       return Object.keys(templateOf(stack).Resources).length;
     };
-    expect(countOf(many(3, PULL)) - countOf(many(2, PULL))).toBe(4);
-    expect(countOf(many(2), ["t0", "t1"]) - countOf(many(1), ["t0"])).toBe(10);
+    expect(countOf(many(3, PULL)) - countOf(many(2, PULL))).toBe(3);
+    expect(countOf(many(2), ["t0", "t1"]) - countOf(many(1), ["t0"])).toBe(8);
   });
 
   it("is told when the stack or an environment is nearly full, with the present sizes", () => {
     expect(synth({ handled: 0, pulled: 20, length: 8, seed: 1 }).warnings).toEqual([]);
-    const byResources = synth({ handled: 0, pulled: 90, length: 5, seed: 1 });
+    const byResources = synth({ handled: 0, pulled: 115, length: 5, seed: 1 });
     expect(byResources.warnings).toHaveLength(1);
     const { resources } = sizesIn(byResources.warnings[0]);
     expect(resources).toBe(Object.keys(byResources.template?.Resources ?? {}).length);

@@ -34,8 +34,8 @@ const UNKNOWN: readonly [object, string][] = [
     'api.scopes has an unknown prop "reads" (did you mean "read"?); allowed are read, write, operate',
   ],
   [
-    { topics, warmThroughput: { writes: 1 } },
-    'warmThroughput has an unknown prop "writes" (did you mean "write"?)',
+    { topics, warmThroughput: { write: 4_000 } },
+    'the prop warmThroughput is gone: warm the deployed table with "minutehand warm"',
   ],
   [
     { topics, maxThroughput: { reads: 1 } },
@@ -148,18 +148,6 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     "api.receiveConcurrency must be a whole number, is 0; allowed: 1 to 1000",
   ],
   [
-    { topics, warmThroughput: { read: 11_999 } },
-    "warmThroughput.read must be a whole number, is 11999; allowed: 12000 to",
-  ],
-  [
-    { topics, warmThroughput: { write: 3_999 } },
-    "warmThroughput.write must be a whole number, is 3999; allowed: 4000 to",
-  ],
-  [
-    { topics, table: SURVIVOR, warmThroughput: { write: 4_000 } },
-    'warmThroughput is allowed for a new table only, is {"write":4000}; allowed: nothing here',
-  ],
-  [
     { topics, maxThroughput: { read: 499 } },
     "maxThroughput.read must be a whole number, is 499; allowed: 500 to 1000000",
   ],
@@ -171,6 +159,12 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     { topics, table: SURVIVOR, maxThroughput: { write: 500 } },
     'maxThroughput is allowed for a new table only, is {"write":500}; allowed: nothing here',
   ],
+  [
+    inTopic({ alarms: ["Dead", "Late"] as never }),
+    'topics.work.alarms[1] must be one of the allowed values, is "Late"; allowed: Dead or Backlog or Failing',
+  ],
+  [inTopic({ alarms: "Dead" as never }), 'topics.work.alarms must be a list of names, is "Dead"'],
+  [inTopic({ consumer: "pull", alarms: ["Failing"] }), "topics.work.alarms[0] of a pull topic"],
   [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
   [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
   [inTopic({ consumer: "pull", pack: 2 }), "is 2; allowed: 1 to 1"],
@@ -435,7 +429,10 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, api: { authorizer: LOGIN } },
   { topics, api: { authorizer: LOGIN, scopes: { ...SCOPES, read: ["x".repeat(64), ...SCOPES.write] } } },
   { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
-  { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
+  { topics, tracing: true },
+  inTopic({ alarms: [] }),
+  inTopic({ alarms: ["Dead", "Backlog", "Failing"] }),
+  inTopic({ consumer: "pull", alarms: ["Backlog"] }),
   { topics, maxThroughput: { read: 500, write: 1_000_000 } },
   inTopic({ consumer: "pull", ttr: Duration.hours(12), pack: 1 }),
   { ...inTopic({ maximumConcurrency: false }), maximumConcurrency: false },

@@ -23,7 +23,7 @@ const FAILURES: [string, Failure, Record<string, number>][] = [
   [
     "a consumer crashes before it claims",
     { consumer: "crashes" },
-    { ordersFailing: 5, AuditFound: 15, ordersDead: 40 },
+    { ordersFailing: 5, Warnings: 15, ordersDead: 40 },
   ],
   [
     "an untracked topic's consumer crashes before it claims",
@@ -31,14 +31,14 @@ const FAILURES: [string, Failure, Record<string, number>][] = [
     { logsFailing: 5, logsDead: 40 },
   ],
   ["a consumer hangs", { consumer: "hangs" }, { ordersFailing: 5, ordersDead: 15 }],
-  ["a consumer is too slow", { consumer: "is slow" }, { ordersBacklog: 40 }],
+  ["a consumer is too slow", { consumer: "is slow" }, { Warnings: 20, ordersBacklog: 40 }],
   ["a handler throws until its jobs are dead", { consumer: "throws" }, { ordersDead: 5 }],
-  ["a consumer is throttled", { throttled: "consumer-orders" }, { AuditFound: 15, ordersDead: 40 }],
+  ["a consumer is throttled", { throttled: "consumer-orders" }, { Warnings: 15, ordersDead: 40 }],
   ["an untracked topic's consumer is throttled", { throttled: "consumer-logs" }, { logsDead: 40 }],
   [
     "a webhook's secret is gone",
     { consumer: "has no secret", topic: "hooks" },
-    { hooksFailing: 5, AuditFound: 15, hooksDead: 40 },
+    { hooksFailing: 5, Warnings: 15, hooksDead: 40 },
   ],
   [
     "the tick throws",
@@ -55,11 +55,11 @@ const FAILURES: [string, Failure, Record<string, number>][] = [
     ),
     { TableThrottled: 10 },
   ],
-  ["a queue is missing", refused(sendsTo("orders"), "QueueDoesNotExist"), { DeadWithoutLetter: 5 }],
-  ["a queue takes no messages", refused(sendsTo("orders"), "KmsAccessDenied"), { AuditFound: 15 }],
+  ["a queue is missing", refused(sendsTo("orders"), "QueueDoesNotExist"), { Warnings: 5 }],
+  ["a queue takes no messages", refused(sendsTo("orders"), "KmsAccessDenied"), { Warnings: 15 }],
   ["an event's rule has no queue", { events: "their rule has no queue" }, { EventsUndeliveredAnyonePaid: 5 }],
   ["events cannot be applied", { events: "their function crashes" }, { EventsFailing: 5, EventsLost: 40 }],
-  ["callers file too many far jobs", { farJobs: "are too many" }, { FarWithoutSchedule: 2 }],
+  ["callers file too many far jobs", { farJobs: "are too many" }, { Warnings: 2 }],
   ["occurrences cannot be filed", { occurrences: "are given up" }, { OccurrencesLost: 1 }],
 ];
 
@@ -91,4 +91,16 @@ test("each alarm rings for some failure, except those that repeat what another a
   // The other `Backlog` alarms have the rule of `ordersBacklog`. The test above rings `TickDivided`.
   const known = ["EventsBacklog", "TickDivided", "hooksBacklog", "logsBacklog"];
   expect(silent.sort()).toEqual(known);
+});
+
+test("a tracked topic's default alarms ring whenever its others do, so it has only these", () => {
+  const byDefault = ["Dead", "Warnings"];
+  for (const [failure, , rings] of FAILURES) {
+    const names = Object.keys(rings).map((name) => name.replace(/^(orders|hooks)/, ""));
+    if (["Failing", "Backlog"].some((name) => names.includes(name)))
+      expect(
+        byDefault.some((name) => names.includes(name)),
+        failure,
+      ).toBe(true);
+  }
 });

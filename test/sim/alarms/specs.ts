@@ -1,4 +1,5 @@
 import { Duration } from "aws-cdk-lib";
+import { TOPIC_ALARMS } from "../../../src/settings/topic-settings.ts";
 import { type Resource, resourcesOf, type StackTemplate } from "../../infra/resources.ts";
 import { shopWith, someFunction, templateOf } from "../../infra/shop-stack.ts";
 import type { AlarmSpec } from "./cloudwatch.ts";
@@ -15,11 +16,12 @@ const FUNCTIONS: [RegExp, string][] = [
 
 /** The alarms of a stack with the simulation's topics `orders`, `logs` and `hooks`, by short names such as `ordersDead`. */
 export function alarmSpecs(): AlarmSpec[] {
+  const alarms = TOPIC_ALARMS;
   const { stack, queue } = shopWith({
     topics: {
-      orders: { cancelOn: { detailType: "Paid", key: "$.detail.order" } },
-      logs: { tracking: "none" },
-      hooks: { webhook: { url: "https://receiver.example/hook" } },
+      orders: { cancelOn: { detailType: "Paid", key: "$.detail.order" }, alarms },
+      logs: { tracking: "none", alarms },
+      hooks: { webhook: { url: "https://receiver.example/hook" }, alarms },
     },
   });
   queue.addConsumer("orders", someFunction(stack, "Orders", Duration.seconds(60)));

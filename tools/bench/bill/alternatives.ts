@@ -1,6 +1,6 @@
 import { SQS_MAX_DELAY } from "../../../src/core/constants.ts";
 import { CACHE_NODES, FREE_SCHEDULED_INVOCATIONS, MONTH_HOURS, PRICES } from "../prices.ts";
-import { POLLS_A_MONTH } from "./calculator.ts";
+import { ASSUMED } from "./assumed.ts";
 import type { Plan } from "./plan.ts";
 
 export type Alternative = {
@@ -19,6 +19,8 @@ const LONGEST_EXPRESS = 300 / DAY_SECONDS;
 const LONGEST_STANDARD = 365;
 /** The least memory that AWS charges for an Express workflow ("AWS Step Functions pricing"): GB. */
 const EXPRESS_GIGABYTES = 64 / 1024;
+/** How often Lambda polls an idle queue in a month, without a maximum concurrency. */
+const POLLS_A_MONTH = (ASSUMED.pollers.unlimited * MONTH_HOURS * 3600) / ASSUMED.pollSeconds;
 const SQS_BATCH = 10;
 const SQS_REQUEST = 64 * 1024;
 /** What a Redis needs for a waiting job beside its body: the hash of the job, and its entry in a sorted set. Assumed, in bytes. */

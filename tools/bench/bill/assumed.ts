@@ -9,12 +9,28 @@ export const ASSUMED = {
   /** A function with this much memory has a whole core ("Configure Lambda function memory", Lambda Developer Guide). MiB. */
   memoryOfOneCore: 1769,
   /**
-   * How many long polls Lambda keeps open at an idle queue without `maximumConcurrency`. With one it keeps 5 ("Configuring scaling behavior
-   * for SQS event source mappings", Lambda Developer Guide).
+   * How many long polls Lambda keeps open at an idle queue: five, or as few as two if the event source has no maximum concurrency
+   * ("Configuring scaling behavior for SQS event source mappings", Lambda Developer Guide).
    */
-  pollers: 2,
+  pollers: { limited: 5, unlimited: 2 },
   /** How long each of these polls waits: seconds. */
   pollSeconds: 20,
+  /** How long Lambda takes to start an environment, which it charges since August 2025 ("AWS Lambda standardizes billing for INIT Phase"). */
+  coldStartMs: 500,
+  /** For how long Lambda uses an environment at most, and for how long an idle one stays. AWS publishes neither. */
+  environmentMs: 3_600_000,
+  idleEnvironmentMs: 600_000,
+  /** What the value of each variable of the access log is long: bytes. Other variables have 10. */
+  accessLogBytes: {
+    caller: 40,
+    requestId: 16,
+    sourceIp: 14,
+    routeKey: 13,
+    httpMethod: 4,
+    status: 3,
+  } as Readonly<Record<string, number>>,
+  /** The headers of an answer of the HTTP API: bytes. */
+  headerBytes: 250,
   /** How many bytes Lambda's own log lines of one invocation have: START, END and REPORT. */
   logBytesPerInvocation: 330,
   /** What DynamoDB adds to the size of each stored item ("Item sizes and formats", DynamoDB Developer Guide): bytes. */

@@ -42,8 +42,7 @@ export function startBilledQueue(policy: Policy, deployed: Deployed): BilledQueu
   const cpus = startCpus(timeline);
   const services = startServices(timeline, Object.keys(policy.topics), usage, (id) => void promoted(id));
   const network = networkOf(timeline, cpus, services);
-  const { memory } = deployed;
-  const account: Account = { timeline, policy, memory, services, cpus, network, usage, metrics };
+  const account: Account = { timeline, policy, deployed, services, cpus, network, usage, metrics };
   let started = 0;
 
   const client = startApi(account);
@@ -79,7 +78,7 @@ function billsOf({ timeline, policy, usage, metrics }: Account, deployed: Deploy
   return () => {
     const seconds = (timeline.now() - billedFrom) / SECOND;
     billedFrom = timeline.now();
-    const polls = (lambdaTopics * ASSUMED.pollers * seconds) / ASSUMED.pollSeconds;
+    const polls = (lambdaTopics * deployed.pollers * seconds) / ASSUMED.pollSeconds;
     const { all, ofTopics } = metrics.count();
     const spent = {
       ...usage,

@@ -81,7 +81,7 @@ const CONSUMERS = {
 const STORED_BYTES = (BURST.storedGigabyteMonths * 1e9) / BURST.bodyStoredMonths;
 
 /** How often Lambda polls the queue of one topic in a month. */
-export const POLLS_A_MONTH = (ASSUMED.pollers * MONTH_SECONDS) / ASSUMED.pollSeconds;
+const POLLS_A_MONTH = (BILL.pollers * MONTH_SECONDS) / ASSUMED.pollSeconds;
 
 type Point = { readonly jobs: number; readonly usage: Usage };
 
@@ -166,5 +166,6 @@ function withBodies(usage: Usage, { jobs, filed, consumer, bodyBytes }: Plan, ru
     storedGigabyteMonths: usage.storedGigabyteMonths + (usage.bodyStoredMonths * more) / 1e9,
     sqsRequests: usage.sqsRequests + (2 * run * more) / SQS_REQUEST,
     apiCalls: usage.apiCalls + (overApi * more) / API_CALL,
+    sentBytes: usage.sentBytes + (consumer === "pull" ? run * more : 0),
   };
 }

@@ -39,7 +39,7 @@ const VISIBILITY_SECONDS = 90;
 export type Account = {
   readonly timeline: Timeline;
   readonly policy: Policy;
-  readonly memory: Deployed["memory"];
+  readonly deployed: Deployed;
   readonly services: Services;
   readonly cpus: Cpus;
   readonly network: Network;
@@ -79,6 +79,8 @@ type Build<E, R> = (ctx: Context, machine: Machine) => (event: E) => Promise<R>;
 /** An environment of a function, and the events that it has not yet written to its log. */
 type Environment<E, R> = {
   readonly machine: Machine;
+  /** ms of the timeline, after which Lambda uses the environment no more. */
+  readonly endsAt: number;
   readonly events: ProtocolEvent[];
   readonly handle: (event: E) => Promise<R>;
 };
@@ -89,20 +91,29 @@ export function functionOf<E, R>(
   name: keyof Deployed["memory"],
   build: Build<E, R>,
 ): (event: E) => Promise<R> {
-  const { timeline, cpus, usage, metrics, memory } = account;
-  const idle: Environment<E, R>[] = [];
+  const { timeline, cpus, usage, metrics, deployed } = account;
+  const gigabytes = deployed.memory[name] / 1024;
+  const logged = deployed.logsInvocations(name) ? ASSUMED.logBytesPerInvocation : 0;
+  let idle: { readonly environment: Environment<E, R>; readonly since: number }[] = [];
   let count = 0;
+  const startNew = (): Environment<E, R> => {
+    usage.coldGigabyteSeconds += (ASSUMED.coldStartMs / SECOND) * gigabytes;
+    return startEnvironment(account, name, ++count, build);
+  };
   return async (event) => {
-    const environment = idle.pop() ?? startEnvironment(account, name, ++count, build);
     const from = timeline.now();
+    idle = idle.filter(
+      ({ environment, since }) => from < environment.endsAt && from < since + ASSUMED.idleEnvironmentMs,
+    );
+    const environment = idle.pop()?.environment ?? startNew();
     await timeline.wait(cpus.work(environment.machine, ASSUMED.cpuMsPerInvocation));
     try {
       return await environment.handle(event);
     } finally {
       usage.invocations += 1;
-      usage.gigabyteSeconds += ((timeline.now() - from) / SECOND) * (memory[name] / 1024);
-      usage.logBytes += ASSUMED.logBytesPerInvocation + metrics.written(environment.events.splice(0));
-      idle.push(environment);
+      usage.gigabyteSeconds += ((timeline.now() - from) / SECOND) * gigabytes;
+      usage.logBytes += logged + metrics.written(environment.events.splice(0));
+      idle.push({ environment, since: timeline.now() });
     }
   };
 }
@@ -114,10 +125,11 @@ function startEnvironment<E, R>(
   build: Build<E, R>,
 ): Environment<E, R> {
   const machine = startMachine(`${name}-${number}`, 0, 0, account.timeline);
-  account.cpus.limit(machine, Math.min(account.memory[name] / ASSUMED.memoryOfOneCore, 1));
+  account.cpus.limit(machine, Math.min(account.deployed.memory[name] / ASSUMED.memoryOfOneCore, 1));
   const events: ProtocolEvent[] = [];
   const ctx = contextOn(account, machine, (event) => void events.push(event));
-  return { machine, events, handle: build(ctx, machine) };
+  const endsAt = account.timeline.now() + ASSUMED.environmentMs;
+  return { machine, endsAt, events, handle: build(ctx, machine) };
 }
 
 export function startApi(account: Account): Client {
@@ -130,6 +142,7 @@ export function startApi(account: Account): Client {
     newKey: () => `key-${++keys}`,
     async transport(request) {
       account.usage.apiCalls += 1;
+      account.usage.accessLogBytes += account.deployed.accessLogBytes;
       const { pathname, search } = new URL(request.url);
       const answer = await (pathname.endsWith("/receive") ? receive : api)({
         rawPath: pathname,
@@ -138,6 +151,7 @@ export function startApi(account: Account): Client {
         requestContext: { http: { method: request.method } },
         body: request.body,
       } as unknown as APIGatewayProxyEventV2);
+      account.usage.sentBytes += Buffer.byteLength(answer.body ?? "") + ASSUMED.headerBytes;
       return new Response(answer.body ?? "", { status: answer.statusCode ?? 500 });
     },
   });

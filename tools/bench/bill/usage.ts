@@ -10,6 +10,12 @@ export type Usage = {
   apiCalls: number;
   scheduledInvocations: number;
   logBytes: number;
+  /** What API Gateway writes into the access log. */
+  accessLogBytes: number;
+  /** What the HTTP API sends to callers outside of AWS. */
+  sentBytes: number;
+  /** What Lambda charges for starting new environments of functions. It is not a part of `gigabyteSeconds`. */
+  coldGigabyteSeconds: number;
   metricHours: number;
   alarmHours: number;
   /** The part of `metricHours` for metrics that each topic has of its own. */
@@ -30,6 +36,8 @@ export type Billed = { readonly workload: string; readonly per: "job" | "month";
 export type Bill = {
   readonly bodyBytes: number;
   readonly retentionDays: number;
+  /** How many long polls Lambda keeps open at an idle queue. */
+  readonly pollers: number;
   readonly billed: readonly Billed[];
 };
 
@@ -43,6 +51,9 @@ export const NOTHING: Usage = {
   apiCalls: 0,
   scheduledInvocations: 0,
   logBytes: 0,
+  accessLogBytes: 0,
+  sentBytes: 0,
+  coldGigabyteSeconds: 0,
   metricHours: 0,
   alarmHours: 0,
   topicMetricHours: 0,
@@ -56,9 +67,13 @@ export function costOf(usage: Usage) {
     writes: usage.writeUnits * PRICES.writeUnit,
     reads: usage.readUnits * PRICES.readUnit,
     storage: usage.storedGigabyteMonths * PRICES.storedGigabyteMonth,
+    backups: usage.storedGigabyteMonths * PRICES.backedUpGigabyteMonth,
     SQS: usage.sqsRequests * PRICES.sqsRequest,
     Lambda: usage.invocations * PRICES.invocation + usage.gigabyteSeconds * PRICES.gigabyteSecond,
+    "cold starts": usage.coldGigabyteSeconds * PRICES.gigabyteSecond,
     "API calls": usage.apiCalls * PRICES.apiCall,
+    "access log": (usage.accessLogBytes / 1e9) * PRICES.logGigabyte,
+    "data out": (usage.sentBytes / 1e9) * PRICES.sentGigabyte,
     Scheduler: usage.scheduledInvocations * PRICES.scheduledInvocation,
     logs: (usage.logBytes / 1e9) * PRICES.logGigabyte,
     metrics: usage.metricHours * PRICES.metricHour,

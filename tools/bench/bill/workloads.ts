@@ -68,6 +68,7 @@ export async function billAll(): Promise<Bill> {
   return {
     bodyBytes: Buffer.byteLength(JSON.stringify(BODY)),
     retentionDays: RETENTION / DAY,
+    pollers: deployed.pollers,
     billed: billed.map((one) => ({ ...one, usage: mapped(one.usage, rounded) })),
   };
 }
@@ -183,9 +184,10 @@ async function burstOf(
   const stored = queue.storage();
   const without = scaled(idle.usage, hours / MONTH_HOURS);
   const spent = combined(queue.bill(), without, (all, idle) => Math.max(all - idle, 0));
-  const { metricHours, topicMetricHours } = scaled(spent, 1 / MILLION);
-  // In a burst of a million jobs, the metrics have values in as many hours as in this one.
-  const usage = { ...scaled({ ...spent, ...stored }, 1 / COUNT), metricHours, topicMetricHours };
+  // In a burst of a million jobs, the metrics have values in as many hours as in this one, and about as many environments start.
+  const { metricHours, topicMetricHours, coldGigabyteSeconds } = scaled(spent, 1 / MILLION);
+  const once = { metricHours, topicMetricHours, coldGigabyteSeconds };
+  const usage = { ...scaled({ ...spent, ...stored }, 1 / COUNT), ...once };
   return { workload, per: "job", usage };
 }
 

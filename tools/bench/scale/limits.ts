@@ -50,7 +50,10 @@ export type Setup = {
   readonly invocations: number;
 };
 
-/** `new`: a table as the construct deploys it, and a small `maximumConcurrency`. `warm`: the same with `warmThroughput` and `maximumConcurrency`, and raised quotas. */
+/**
+ * `new`: a table as the construct deploys it, and a small `maximumConcurrency`. `warm`: the same after `minutehand warm` and with
+ * `maximumConcurrency`, and raised quotas.
+ */
 export const SETUPS: readonly Setup[] = [
   { name: "new", partitions: AWS.newTablePartitions, invocations: 100 },
   { name: "warm", partitions: 500, invocations: 1000 },

@@ -35,9 +35,14 @@ const AMOUNTS: Readonly<Record<keyof ReturnType<typeof costOf>, (usage: Usage) =
   writes: ({ writeUnits }) => `${COUNT.format(writeUnits)} write units of DynamoDB`,
   reads: ({ readUnits }) => `${COUNT.format(readUnits)} read units of DynamoDB`,
   storage: ({ storedGigabyteMonths }) => `${COUNT.format(storedGigabyteMonths)} GB in DynamoDB for a month`,
+  backups: ({ storedGigabyteMonths }) =>
+    `${COUNT.format(storedGigabyteMonths)} GB with point-in-time recovery`,
   SQS: ({ sqsRequests }) => `${COUNT.format(sqsRequests)} requests`,
   Lambda: ({ invocations, gigabyteSeconds }) =>
     `${COUNT.format(invocations)} invocations, ${COUNT.format(gigabyteSeconds)} GB-seconds`,
+  "cold starts": ({ coldGigabyteSeconds }) => `${COUNT.format(coldGigabyteSeconds)} GB-seconds`,
+  "access log": ({ accessLogBytes }) => `${COUNT.format(accessLogBytes / 1e9)} GB of CloudWatch Logs`,
+  "data out": ({ sentBytes }) => `${COUNT.format(sentBytes / 1e9)} GB to the internet`,
   "API calls": ({ apiCalls }) => `${COUNT.format(apiCalls)} calls of the HTTP API`,
   Scheduler: ({ scheduledInvocations }) =>
     `${COUNT.format(scheduledInvocations)} starts by EventBridge Scheduler`,

@@ -3,6 +3,7 @@ import { CfnAlarm } from "aws-cdk-lib/aws-cloudwatch";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import { DelayQueue } from "../../../infra/delay-queue.ts";
+import { TOPIC_ALARMS } from "../../../src/settings/topic-settings.ts";
 import { code, table } from "../markdown.ts";
 import { numberText } from "../units.ts";
 
@@ -32,7 +33,9 @@ export function alarms(): string {
 
 function synthesised(): CfnAlarm[] {
   const stack = new Stack(new App(), "Docs");
-  const queue = new DelayQueue(stack, "Jobs", { topics: { [TOPIC]: { cancelOn: EVENT } } });
+  const queue = new DelayQueue(stack, "Jobs", {
+    topics: { [TOPIC]: { cancelOn: EVENT, alarms: TOPIC_ALARMS } },
+  });
   const fn = new LambdaFunction(stack, "Consumer", {
     code: Code.fromInline("exports.handler = async () => {}"),
     handler: "index.handler",
