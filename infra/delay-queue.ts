@@ -101,7 +101,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
     const { tickConcurrency, maximumConcurrency = DEFAULT_CONCURRENCY } = props;
     const policy = queuePolicy(props);
-    const { table, warmThroughput, maxThroughput } = props;
+    const { table, warmThroughput, maxThroughput, alarmTopic, runbookUrl, maxFiledPerChain } = props;
     const pool = { table, warmThroughput, maxThroughput, encryptionKey, removable };
     this.table = new JobPool(this, "Pool", pool).table;
     const topics = this.createQueues(props.topics, { prefix, encryptionKey, removable });
@@ -124,9 +124,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const events = this.applyEvents(parts, props);
     this.output(encryptionKey);
     const watched = { ...parts, tick, promotions: this.promotions, recurring: served?.recurring, events };
-    const { alarmTopic, runbookUrl } = props;
     const consumerOf = (topic: string) => this.consumers.get(topic);
-    this.alarms = new Alarms(this, "Alarms", { ...watched, alarmTopic, runbookUrl, consumerOf });
+    const alarmed = { ...watched, alarmTopic, runbookUrl, maxFiledPerChain, consumerOf };
+    this.alarms = new Alarms(this, "Alarms", alarmed);
     if (props.dashboard) this.dashboard = this.show(watched, served?.api, props);
     for (const [topic, fn] of this.consumers) this.watchConsumer(topic, fn);
     this.node.addValidation({

@@ -27,6 +27,7 @@ const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
   ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
   ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, runbookUrl: true, dashboard: true },
   ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true },
+  ...{ maxFiledPerChain: true },
 };
 const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
   ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
@@ -87,6 +88,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
     wholeNumber("shards", shards, 1, MAX_SHARDS),
     ...throughputChecks(props),
     wholeNumber("tickConcurrency", props.tickConcurrency, 1, MOST_SWEEPERS + 1),
+    chainCheck(props.maxFiledPerChain),
     wholeNumber("maximumConcurrency", props.maximumConcurrency, 2, 1000),
     {
       holds: props.dashboard !== true || Object.keys(topics ?? {}).length <= MOST_DASHBOARD_TOPICS,
@@ -117,6 +119,11 @@ function throughputChecks({ table, warmThroughput, maxThroughput }: DelayQueuePr
     wholeNumber("maxThroughput.read", maxThroughput?.read, LEAST_MAX_UNITS, MOST_UNITS),
     wholeNumber("maxThroughput.write", maxThroughput?.write, LEAST_MAX_UNITS, MOST_UNITS),
   ];
+}
+
+function chainCheck(most: DelayQueueProps["maxFiledPerChain"]): Check {
+  const check = wholeNumber("maxFiledPerChain", most === false ? undefined : most, 100, 10_000_000);
+  return { ...check, allowed: `${check.allowed}, or false` };
 }
 
 function metricChecks(topicMetrics: DelayQueueProps["topicMetrics"] = []): Check[] {

@@ -30,6 +30,7 @@ export type AlarmsProps = {
   readonly prefix: string;
   readonly alarmTopic: ITopic | undefined;
   readonly runbookUrl: string | undefined;
+  readonly maxFiledPerChain: number | false | undefined;
   /** The function that runs a topic's jobs. It is asked for at synth, because consumers are added later. */
   readonly consumerOf: (topic: string) => LambdaFunction | undefined;
 };
@@ -64,6 +65,7 @@ export class Alarms extends Construct {
     if (props.events !== undefined) this.watchEvents(props.events);
     this.watchPromises();
     if (props.promotions !== undefined) this.watchFarJobs();
+    if (props.maxFiledPerChain !== false) this.watchChains();
   }
 
   private watchTopic({ topic, settings, ready, dlq }: TopicQueues): void {
@@ -230,6 +232,19 @@ export class Alarms extends Construct {
       wrong: `More than ${SCHEDULES_A_DAY.toLocaleString("en")} schedules of far jobs were written today, so further far jobs get none, and the tick alone sends them`,
       first: "find the caller that files or moves so many jobs in the access log of the API",
       metric: queueMetric(this.props.prefix, "FarWithoutSchedule", { statistic: "Sum" }),
+      threshold: 1,
+      evaluationPeriods: 1,
+    });
+  }
+
+  private watchChains(): void {
+    this.alarm("RunawayJobs", {
+      kind: "RunawayJobs",
+      wrong:
+        "Handlers file jobs that file jobs, or ask for further runs, so often that they have used half of the day's maxFiledPerChain",
+      first:
+        "search the logs of the handlers and of the API for `job runaway`, which names the topic and the job",
+      metric: queueMetric(this.props.prefix, "RunawayJobs", { statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 1,
     });

@@ -16,6 +16,7 @@ const WARNINGS = new Set<ProtocolEvent["type"]>([
   "trouble",
   "unreadable",
   "hand-over-failed",
+  "runaway",
 ]);
 
 /**
@@ -61,6 +62,7 @@ export type Measure =
   | { readonly name: TopicMetricName; readonly value: number; readonly topic: string };
 
 /** While nothing happens there are none, because CloudWatch bills each hour with a value. */
+// long: a list of the events that have metrics
 export function measuresOf(event: ProtocolEvent): Measure[] {
   switch (event.type) {
     case "handed-over":
@@ -95,6 +97,8 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
       return [{ name: "Unreadable", value: event.jobs }];
     case "unscheduled":
       return [{ name: "FarWithoutSchedule", value: event.jobs }];
+    case "runaway":
+      return [{ name: "RunawayJobs", value: 1 }];
     case "audited":
       return notZero({ name: "AuditFound", value: event.found });
     default:

@@ -96,6 +96,12 @@ export const METRICS = {
     by: "queue",
     meaning: "jobs that were left alone, because a newer version wrote them or they are malformed",
   },
+  RunawayJobs: {
+    unit: "Count",
+    by: "queue",
+    meaning:
+      "calls of handlers that filed jobs, and runs that handlers asked for, in chains that have used more than half of `maxFiledPerChain`",
+  },
   FarWithoutSchedule: {
     unit: "Count",
     by: "queue",

@@ -41,6 +41,7 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
   trouble: { topic: "t", type: "trouble", what: "w", error: "e" },
   unreadable: { type: "unreadable", what: "w", jobs: 1, id: "i", error: "e" },
   unscheduled: { type: "unscheduled", jobs: 1 },
+  runaway: { ...JOB, type: "runaway" },
   "dead-letters-removed": { topic: "t", type: "dead-letters-removed", messages: 1 },
 };
 

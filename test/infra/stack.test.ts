@@ -23,6 +23,7 @@ describe("the alarms", () => {
     ["Minutehand SweepLag", 1],
     ["Minutehand AuditFound", 1],
     ["Minutehand DeadWithoutLetter", 1],
+    ["Minutehand RunawayJobs", 1],
     ["Minutehand FarWithoutSchedule", 1],
   ])("watch %s %i times", (metric, times) => {
     expect(watched.filter((name) => name === metric)).toHaveLength(times);

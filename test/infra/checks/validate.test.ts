@@ -108,6 +108,10 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
   ],
   [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
+  [
+    { topics, maxFiledPerChain: 99 },
+    "maxFiledPerChain must be a whole number, is 99; allowed: 100 to 10000000, or false",
+  ],
   [{ topics, tickConcurrency: 65 }, "tickConcurrency must be a whole number, is 65; allowed: 1 to 64"],
   [{ topics, maximumConcurrency: 1 }, "maximumConcurrency must be a whole number, is 1; allowed: 2 to 1000"],
   [
@@ -395,6 +399,8 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics: { ["x".repeat(50)]: {} }, prefix: "x".repeat(24), shards: 1 },
   { topics, shards: 1024, retention: Duration.days(1), deadRetention: Duration.days(14) },
   { topics, api: { auth: "none" } },
+  { topics, maxFiledPerChain: false },
+  { topics, maxFiledPerChain: 100 },
   { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
   { topics, warmThroughput: { read: 12_000, write: 40_000 }, tracing: true },
   { topics, maxThroughput: { read: 500, write: 1_000_000 } },
