@@ -18,12 +18,13 @@ import type { DelayQueueProps, TopicProps } from "./props.ts";
 /** Each topic has only the values that differ from the defaults. */
 export function queuePolicy(props: DelayQueueProps): Policy {
   const topics = Object.entries(props.topics).map(([name, topic]) => [name, differences(topic)] as const);
-  const { longDelay } = props;
+  const { longDelay, maxFiledPerChain } = props;
   return {
     ...(longDelay === false ? {} : { longDelay: longDelay?.toSeconds() ?? DEFAULT_LONG_DELAY_S }),
     shards: props.shards ?? DEFAULT_SHARDS,
     retention: props.retention?.toSeconds() ?? DEFAULT_RETENTION_S,
     deadRetention: props.deadRetention?.toSeconds() ?? DEFAULT_DEAD_RETENTION_S,
+    ...(maxFiledPerChain === undefined ? {} : { maxFiledPerChain: maxFiledPerChain || 0 }),
     topics: Object.fromEntries(topics),
   };
 }

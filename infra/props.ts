@@ -229,6 +229,14 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly longDelay?: Duration | false;
   /**
+   * The guard against jobs that file jobs without end: how many jobs the handlers of one chain may file on a day (UTC), 100 to 10,000,000. A
+   * chain is a job and all jobs that follow from it, because handlers file them with the TypeScript client. Jobs of the first two generations
+   * do not count. Further jobs are refused with 409 `runaway-chain`. `retryIn` has the same bound for the runs of one job. The alarm
+   * `Warnings` rings at half of the bound. `false`: no bound.
+   * @default 100000, which is more than a job a second
+   */
+  readonly maxFiledPerChain?: number | false;
+  /**
    * The event bus with the events of `cancelOn` and `enqueueOn`. It must be in the same account and region.
    * @default the account's default bus
    */

@@ -39,7 +39,7 @@ const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
   ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
   ...{ eventBus: true, encryptionKey: true, api: true, alarmTopic: true, runbookUrl: true, dashboard: true },
   ...{ topicMetrics: true, removable: true, topicsFile: true, maxThroughput: true, tickSweepers: true },
-  ...{ schedules: true },
+  ...{ schedules: true, maxFiledPerChain: true },
 };
 const API_PROPS: { readonly [Name in keyof ApiProps]-?: true } = {
   ...{ auth: true, authorizer: true, scopes: true },
@@ -110,6 +110,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
     ...throughputChecks(props),
     wholeNumber("tickSweepers", props.tickSweepers, 0, MOST_SWEEPERS),
     wholeNumber("tickConcurrency", props.tickConcurrency, 1, MOST_SWEEPERS + 1),
+    wholeNumberOrFalse("maxFiledPerChain", props.maxFiledPerChain, 100, 10_000_000),
     wholeNumberOrFalse("maximumConcurrency", props.maximumConcurrency, 2, 1000),
     {
       holds: props.dashboard !== true || Object.keys(topics ?? {}).length <= MOST_DASHBOARD_TOPICS,

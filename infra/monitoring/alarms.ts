@@ -237,8 +237,11 @@ export class Alarms extends Construct {
     this.alarm("Warnings", {
       kind: "Warnings",
       wrong:
-        "The queue has jobs that were due and did not run, that are dead without a letter, or that are far and got no schedule; or occurrences of schedules were not filed",
-      first: `see whether consumers are behind: ${this.command("topics")}. Then see which of the metrics AuditFound, DeadWithoutLetter and FarWithoutSchedule has values`,
+        "Jobs were due and did not run, are dead without a letter, or are far and got no schedule; or occurrences of schedules were not " +
+        "filed; or a chain of jobs that file jobs has used half of maxFiledPerChain",
+      first:
+        `see whether consumers are behind: ${this.command("topics")}. Then see which of the metrics AuditFound, DeadWithoutLetter, ` +
+        "FarWithoutSchedule and RunawayJobs has values",
       metric: queueMetric(prefix, "Warnings", { statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: 1,

@@ -172,6 +172,7 @@ export class Dashboard extends Construct {
       own("AuditFound", { ...SUM, label: "found by the audit" }),
       own("Unreadable", { ...SUM, label: "unreadable" }),
       own("DeadWithoutLetter", { ...SUM, label: "dead without a letter" }),
+      own("RunawayJobs", { ...SUM, label: "in runaway chains" }),
       own("FarWithoutSchedule", { ...SUM, label: "far, without a schedule" }),
     ];
     const throttles = [

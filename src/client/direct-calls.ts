@@ -1,6 +1,7 @@
 import type * as z from "zod/mini";
 import { actorOf } from "../core/actor.ts";
 import { parseJson } from "../core/json.ts";
+import { chainHere } from "../environment/process.ts";
 import { logFailure } from "../http/log-failure.ts";
 import type { Sent } from "../http/new-job.ts";
 import { idempotent, reasoned } from "../http/parameters.ts";
@@ -59,12 +60,14 @@ type Repeatable = {
 /** `sent`: what tells the call from others with the same key. */
 export function readRepeatable<T>(
   schema: z.ZodMiniType<T>,
-  given: object,
+  fields: object,
   { method, path, idempotencyKey }: Repeatable,
 ): { fields: T; sent: Sent } {
-  const text = boundedJson(given);
+  const text = boundedJson(fields);
   const header = idempotencyKey === undefined ? {} : { "idempotency-key": trimmed(String(idempotencyKey)) };
-  const headers = validate(idempotent, header, "the headers");
+  const chain = chainHere();
+  const given = validate(idempotent, header, "the headers");
+  const headers = { ...given, ...(chain !== undefined && { "minutehand-chain": chain }) };
   return { fields: readText(schema, text), sent: { method, path, text, headers } };
 }
 

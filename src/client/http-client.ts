@@ -12,6 +12,7 @@ import { checkClientOptions } from "./check-options.ts";
 import type { Client } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
+import { withChain } from "./with-chain.ts";
 
 export type ClientOptions = SchemaOptions & {
   /** The URL of the API, with the path of its stage if it has one. */
@@ -80,7 +81,10 @@ export function createClient<Topics = TopicBodies>(options: ClientOptions): Clie
     firstWait: FIRST_WAIT,
     random: Math.random,
   });
-  return withSchemas(clientOver<Topics>({ transport, url, clock: Date.now, newKey: randomUUID }), schemas);
+  return withSchemas(
+    clientOver<Topics>({ transport: withChain(transport), url, clock: Date.now, newKey: randomUUID }),
+    schemas,
+  );
 }
 
 function check(option: string, holds: boolean, actual: string | number, allowed: string): void {

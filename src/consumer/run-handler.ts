@@ -1,8 +1,9 @@
 import { DAY, ERROR_BYTES, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
-import { messageOf, reasonOf } from "../core/errors.ts";
+import { MinutehandError, messageOf, reasonOf } from "../core/errors.ts";
 import type { JsonOf } from "../core/json-of.ts";
 import type { MessageJob } from "../core/message.ts";
 import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
+import { runInChain } from "../environment/process.ts";
 import { parseDuration } from "../general/times.ts";
 import type { Ending } from "../protocol/run/settle.ts";
 import { ownPlaceOf } from "./own-frame.ts";
@@ -70,13 +71,22 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       },
     };
     try {
-      await handler(view);
+      await runInChain(job, () => handler(view));
       return asked;
     } catch (error) {
       const described = describeThrown(error);
-      return { end: "failed", error: errorTextOf(error, described), thrown: { value: error, described } };
+      const end = isRunaway(error) ? "buried" : "failed";
+      return { end, error: errorTextOf(error, described), thrown: { value: error, described } };
     }
   };
+}
+
+/**
+ * Says whether the job's chain may file no more jobs today. Then the job is dead at once: its further attempts would cost as much as the loop, and
+ * those after midnight would go on with it.
+ */
+function isRunaway(error: unknown): boolean {
+  return error instanceof MinutehandError && error.code === "runaway-chain";
 }
 
 /** `fetch failed: no route (close-order.ts:12)`: with the reason of its `cause`, and the place in the user's code. */

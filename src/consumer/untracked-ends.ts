@@ -1,6 +1,6 @@
 import type { Context } from "../protocol/ports.ts";
 import type { Ending, Settled } from "../protocol/run/settle.ts";
-import { isLastRun, settleUntracked } from "../protocol/run/settle-untracked.ts";
+import { countAskedRun, isLastRun, settleUntracked } from "../protocol/run/settle-untracked.ts";
 import type { Delivery, Work } from "./open-messages.ts";
 
 /** Calls `keep` if `record` never succeeded in time. */
@@ -66,9 +66,11 @@ export function createUntrackedEnds(
   };
 }
 
-function noteEnd(state: State, { job, topic, group, delivery }: Work, ending: Ending): void {
+function noteEnd(state: State, work: Work, asked: Ending): void {
+  const { topic, group, delivery } = work;
   const { ctx, settle, waiting, removals, kept } = state;
   const endedAt = ctx.clock();
+  const { job, ending } = countAskedRun(ctx, topic, work.job, asked);
   const end = (): Promise<Settled> => settleUntracked(ctx, topic, group, job, ending, endedAt);
   if (ending.end === "done") removals.push(settle(end, () => kept.add(delivery.messageId)));
   else {

@@ -51,6 +51,10 @@ export const PROMOTE_BEFORE = 4 * MINUTE;
  * a producer that files far jobs without end takes 100 days to fill it.
  */
 export const SCHEDULES_A_DAY = 100_000;
+/** How many jobs the handlers of one chain may file on a day (UTC), and how many runs of one job its handler may ask for, unless the queue says otherwise. */
+export const CHAIN_JOBS_A_DAY = 100_000;
+/** The first generation of a chain whose jobs are counted. A fan-out in two steps, of any width, costs no count. */
+export const COUNTED_GENERATION = 3;
 /** The audit may reach a position at the earliest this long after the sweep has reached it. */
 export const AUDIT_AFTER = 10 * MINUTE;
 /** How long an operation may issue writes, counted from the moment at which it chose the times that it writes. */

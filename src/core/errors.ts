@@ -15,6 +15,7 @@ export type ErrorCode =
   | "too-large"
   | "too-many-jobs"
   | "too-many-filed"
+  | "runaway-chain"
   | "unavailable"
   // Only the HTTP API has these.
   | "not-found"

@@ -1,5 +1,6 @@
 import { iso } from "../general/times.ts";
 import type { Actor, Holder } from "./actor.ts";
+import type { AskedRuns } from "./chain.ts";
 import { EXPIRY_GRACE, LAST_START_BEFORE_EXPIRY, LEASE_GRACE, NEAR, SWEPT_AHEAD } from "./constants.ts";
 import { sortable } from "./item-keys.ts";
 import type { Key } from "./items.ts";
@@ -14,6 +15,8 @@ type Asked = KeptOptions & {
   body: string;
   key?: string;
   untracked?: true;
+  /** The chain of the job, if a handler has filed it: see `src/core/chain.ts`. */
+  chain?: string;
   /** When the job was filed. If an event filed it: when that event happened. */
   createdAt: number;
   /**
@@ -78,6 +81,8 @@ type Bookkeeping = {
   sentAt?: number;
   /** Set if the job has run since its last restart, and its time was then changed, which sets `attempt` to 0. */
   hasRun?: true;
+  /** Set if the job's handler has asked for another run. */
+  askedRuns?: AskedRuns;
   /** How often the job was redriven, or was changed to something else after it had run. */
   restarts?: number;
   /** The last ten bulks that moved or cancelled the job, newest first: `<id of the bulk> <due time before the bulk, in ms>` of each. */

@@ -1,4 +1,4 @@
-import { BUCKET, STALE_AFTER, TROUBLED_AFTER } from "./constants.ts";
+import { BUCKET, DAY, STALE_AFTER, TROUBLED_AFTER } from "./constants.ts";
 import type { Head, Home } from "./home.ts";
 import { ITEM_VERSION, type Item, type Key, type Look, type Parked, type Troubled } from "./items.ts";
 import { addressOf, isJobId } from "./job-id.ts";
@@ -191,6 +191,16 @@ function minuteText(minute: number): string {
 /** The key of the counter `booked`: how many schedules of far jobs are booked on a day (ms since the epoch, UTC). */
 export function schedulesKey(day: number): Key {
   return { pk: `schedules#${dayText(day)}`, sk: "schedules" };
+}
+
+/** The key of the counter `jobs`: how many jobs the handlers of a chain have filed on a day. `first`: the id of the chain's first job. */
+export function chainKey(first: string, day: number): Key {
+  return { pk: `chain#${first}#${dayText(day)}`, sk: "chain" };
+}
+
+/** Answers the first millisecond of the day (UTC) that `time` is in. */
+export function dayOf(time: number): number {
+  return time - (time % DAY);
 }
 
 function dayText(time: number): string {

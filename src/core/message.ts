@@ -1,4 +1,5 @@
 import { iso } from "../general/times.ts";
+import type { AskedRuns } from "./chain.ts";
 import { UNREADABLE_WAIT } from "./constants.ts";
 import type { Home } from "./home.ts";
 import { isJobId } from "./job-id.ts";
@@ -32,6 +33,10 @@ export type MessageJob = CarriedOptions & {
   sentAt?: string;
   /** As the home's `restarts`. Absent: never. */
   restarts?: number;
+  /** As the home's `chain`. */
+  chain?: string;
+  /** Only an untracked job has these: a tracked one has them in its home. */
+  askedRuns?: AskedRuns;
   /** The job was filed untracked: it runs without a claim, whatever its topic says by now. */
   untracked?: true;
   /** How often earlier messages of the job were received by a process that died and did not give the job back. Absent: never. */
@@ -51,7 +56,7 @@ export type Message = {
 /** A job of a message that is sent at `sentAt` (ISO 8601). By hand: a sweep writes thousands, and the body is text already. */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
-  const { heldUntil, restarts, untracked, askedLate } = home;
+  const { heldUntil, restarts, untracked, askedLate, chain } = home;
   const time = iso(dueAt);
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   for (const name of CARRIED_OPTIONS)
@@ -63,6 +68,7 @@ export function jobText(home: Home, sentAt?: string): string {
   if (heldUntil !== undefined) text += `,"heldUntil":"${iso(heldUntil)}"`;
   if (sentAt !== undefined) text += `,"sentAt":"${sentAt}"`;
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
+  if (chain !== undefined) text += `,"chain":${toJson(chain)}`;
   if (untracked !== undefined) text += `,"untracked":true`;
   return `${text},"body":${home.body}}`;
 }
@@ -175,7 +181,8 @@ function isMessageJob(value: unknown): value is MessageJob {
     (job.restarts === undefined || isCount(job.restarts)) &&
     (job.receives === undefined || isCount(job.receives)) &&
     (job.untracked === undefined || job.untracked === true) &&
-    isTextIfAny(key)
+    isTextIfAny(key) &&
+    isTextIfAny(job.chain)
   );
 }
 

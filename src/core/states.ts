@@ -44,7 +44,7 @@ const LAST_RUN = [
 ] as const;
 /** What a caller or an event may give a job anew. */
 const ASKED = [
-  ...["body", "wantedAt", "eventAt", "postponeUntil", "hasSchedule", "hasRun", "restarts"],
+  ...["body", "wantedAt", "eventAt", "postponeUntil", "hasSchedule", "hasRun", "restarts", "chain"],
   ...["bulk", "calls", "once", "lastError", "heldUntil", "askedLate"],
 ] as const satisfies (keyof Home)[];
 // rule: run-ends-as-its-cancel-was-read
@@ -174,7 +174,7 @@ export const CHANGES = {
     when: "the run failed, asked for a retry, crashed, or was given back before it began: revision + 1",
     asRead: [...RUN_AS_READ, "once"],
     sets: MOVE,
-    may: ["attempt", "lastError", "settledBy", "once"],
+    may: ["attempt", "lastError", "settledBy", "once", "askedRuns"],
     clears: LAST_RUN,
   },
   moveCrashed: {

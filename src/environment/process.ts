@@ -1,6 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes } from "node:crypto";
+import { nextInChain } from "../core/chain.ts";
 import { LONGEST_TIMER } from "../core/constants.ts";
 import type { RandomBytes } from "../core/job-id.ts";
+import type { MessageJob } from "../core/message.ts";
 import type { Timers } from "../protocol/ports.ts";
 
 /** The clock, the randomness and the timers of this process. All other code gets them as arguments. */
@@ -18,3 +21,18 @@ export const TIMERS: Timers = {
     return () => clearTimeout(timer);
   },
 };
+
+type Running = Pick<MessageJob, "id" | "chain">;
+/** The job whose handler runs. */
+const running = new AsyncLocalStorage<Running>();
+
+/** Runs a job's handler, so that the jobs that it files belong to the job's chain. */
+export function runInChain<T>(job: Running, handler: () => T): T {
+  return running.run(job, handler);
+}
+
+/** Answers the chain of jobs that are filed here. `undefined`: no handler runs. */
+export function chainHere(): string | undefined {
+  const job = running.getStore();
+  return job && nextInChain(job);
+}

@@ -22,6 +22,7 @@ const WARNINGS = new Set<ProtocolEvent["type"]>([
   "unreadable",
   "hand-over-failed",
   "missed",
+  "runaway",
 ]);
 
 /**
@@ -107,6 +108,8 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
     case "missed":
       // The same alarm rings as for the audit: both are work that was not done in time.
       return warned({ name: "AuditFound", value: event.times.length });
+    case "runaway":
+      return warned({ name: "RunawayJobs", value: 1 });
     case "audited":
       return warned({ name: "AuditFound", value: event.found });
     default:

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { IfMatch } from "../core/as-seen.ts";
+import { CHAIN_PATTERN } from "../core/chain.ts";
 import {
   BODY_BYTES,
   DAY,
@@ -57,6 +58,16 @@ export const idempotencyKey = matching(
   z.meta({
     description:
       "Makes the call idempotent: a repeat, which is the same request with the same key, has no further effect, and answers the same jobs as they are now. A key belongs to one topic. In `reschedule` it belongs to one job, and in `runSchedule` to one schedule.",
+  }),
+);
+
+export const chain = matching(
+  CHAIN_PATTERN,
+  "must be the id of a chain's first job, a dot, and the generation of these jobs, from 1",
+).check(
+  z.meta({
+    description:
+      "Names the chain of these jobs, because a handler files them: `<id of the chain's first job>.<generation>`. The TypeScript client sends the header by itself. From the third generation on, the jobs count against `maxFiledPerChain`.",
   }),
 );
 

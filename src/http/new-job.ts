@@ -69,8 +69,9 @@ export function hashOf(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\n")).digest("base64url");
 }
 
+type SentHeaders = { "idempotency-key"?: string; "minutehand-chain"?: string };
 /** `text`: its body. */
-export type Sent = { method: string; path: string; headers: { "idempotency-key"?: string }; text: string };
+export type Sent = { method: string; path: string; headers: SentHeaders; text: string };
 
 export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "once"> {
   const token = headers["idempotency-key"];

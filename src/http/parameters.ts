@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { idempotencyKey, ifMatch, jobId, key, reason, topic } from "./fields.ts";
+import { chain, idempotencyKey, ifMatch, jobId, key, reason, topic } from "./fields.ts";
 
 /** Shared by several calls. */
 
@@ -10,6 +10,10 @@ export const keyPath = z.strictObject({ topic, key });
 export const idempotent = z.object({ "idempotency-key": z.exactOptional(idempotencyKey) });
 export const conditional = z.object({ "if-match": z.exactOptional(ifMatch) });
 export const idempotentConditional = z.extend(idempotent, conditional.shape);
+
+const ofChain = { "minutehand-chain": z.exactOptional(chain) };
+export const filing = z.extend(idempotent, ofChain);
+export const filingConditional = z.extend(idempotentConditional, ofChain);
 
 /** The query of each call that changes a job or a pause. Such a call acts for its caller: see `readCall`. */
 export const reasoned = z.strictObject({ reason: z.exactOptional(reason) });

@@ -19,6 +19,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   "job-finished": 409,
   "untracked-topic": 409,
   "not-a-pull-topic": 409,
+  "runaway-chain": 409,
   "claim-lost": 409,
   "changed-meanwhile": 412,
   "too-large": 413,

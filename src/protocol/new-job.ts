@@ -13,6 +13,8 @@ export type NewJob = JobOptions & {
   /** When the event happened that files this job: ms since the epoch, at most `EVENT_AHEAD` ahead. Absent: no event, created now. */
   createdAt?: number;
   key?: string;
+  /** The chain of the job, if a handler files it: see `src/core/chain.ts`. */
+  chain?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** With `postpone`: how long calls may postpone the key's job: ms from its creation, or from its last change if it has no bound yet. */
   maxDelay?: number;

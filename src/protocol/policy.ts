@@ -1,4 +1,5 @@
 import type { Actor } from "../core/actor.ts";
+import { CHAIN_JOBS_A_DAY } from "../core/constants.ts";
 import { MinutehandError, untrackedTopic } from "../core/errors.ts";
 import { ttl } from "../core/item-keys.ts";
 import { type TopicPolicy, topicPolicy } from "../settings/policy.ts";
@@ -13,6 +14,12 @@ export function actingFor(ctx: Context, by: () => Actor): Context {
 /** Says whether a topic has a limit. Reads `maxPerSecond` alone, so that another setting that is invalid does not make it throw. */
 export function isLimited({ policy }: Pick<Context, "policy">, topic: string): boolean {
   return isNamed({ policy }, topic) && policy.topics[topic]?.maxPerSecond !== undefined;
+}
+
+/** How many jobs the handlers of a chain may file on a day, and how many runs of one job its handler may ask for. `undefined`: no bound. */
+export function mostOfChain({ policy }: Pick<Context, "policy">): number | undefined {
+  const { maxFiledPerChain = CHAIN_JOBS_A_DAY } = policy;
+  return maxFiledPerChain || undefined;
 }
 
 /** Says whether callers may file only so many jobs of a topic in a minute. */

@@ -41,6 +41,8 @@ export type ProtocolEvent =
   | { type: "missed"; topic: string; schedule: string; times: readonly number[] }
   /** Far jobs got no schedule, because the day has its `SCHEDULES_A_DAY`. The sweep sends them. */
   | { type: "unscheduled"; jobs: number }
+  /** More than half of what one chain, or one job by `retryIn`, may file on a day. `id`: the first job. `jobs`: how many so far on this day. */
+  | { type: "runaway"; topic: string; id: string; jobs: number }
   /** A step failed. `what`: what the protocol was doing. `topic`: empty if the step was for no single topic. */
   | { type: "trouble"; topic: string; what: string; error: string }
   /** A newer version wrote these jobs, or they are malformed. Nobody changes them. `id`: one of them. */

@@ -65,7 +65,8 @@ export const METRICS = {
   Warnings: {
     unit: "Count",
     by: "queue",
-    meaning: "the sum of `AuditFound`, `DeadWithoutLetter` and `FarWithoutSchedule`, for one alarm",
+    meaning:
+      "the sum of `AuditFound`, `DeadWithoutLetter`, `FarWithoutSchedule` and `RunawayJobs`, for one alarm",
   },
   Parked: {
     unit: "Count",
@@ -105,6 +106,12 @@ export const METRICS = {
     unit: "Count",
     by: "queue",
     meaning: "jobs that were left alone, because a newer version wrote them or they are malformed",
+  },
+  RunawayJobs: {
+    unit: "Count",
+    by: "queue",
+    meaning:
+      "calls of handlers that filed jobs, and runs that handlers asked for, in chains that have used more than half of `maxFiledPerChain`",
   },
   FarWithoutSchedule: {
     unit: "Count",

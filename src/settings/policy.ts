@@ -58,6 +58,11 @@ export type Policy = {
   readonly retention: number;
   /** How long a dead job can be redriven. */
   readonly deadRetention: number;
+  /**
+   * How many jobs the handlers of one chain may file on a day, and how many runs of one job its handler may ask for. Absent:
+   * `CHAIN_JOBS_A_DAY`. 0: there is no bound.
+   */
+  readonly maxFiledPerChain?: number;
   readonly topics: Readonly<Record<string, Partial<TopicPolicy>>>;
 };
 

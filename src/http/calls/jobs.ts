@@ -1,6 +1,7 @@
 import type { IfMatch } from "../../core/as-seen.ts";
 import { cancel, cancelByKey } from "../../protocol/change/cancel.ts";
 import { reschedule } from "../../protocol/change/reschedule.ts";
+import { inChain } from "../../protocol/file/chain-guard.ts";
 import { enqueue } from "../../protocol/file/enqueue.ts";
 import { enqueueCounted } from "../../protocol/file/filing-limit.ts";
 import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
@@ -19,7 +20,7 @@ import type { ChangeFields, KeyedJobFields, NewJobFields } from "../requests.ts"
 
 /** An `Idempotency-Key` knows the repeats of a call by `sent`. */
 export function enqueueJob(ctx: Context, fields: NewJobFields, sent: Sent): Promise<Enqueued> {
-  return file(ctx, { ...newJobOf(ctx, fields), ...onceOf(sent) });
+  return file(ctx, { ...newJobOf(ctx, fields), ...onceOf(sent) }, sent);
 }
 
 export type Keyed = { readonly topic: string; readonly key: string };
@@ -32,10 +33,12 @@ export function putJob(
   ifMatch?: IfMatch,
 ): Promise<Enqueued> {
   const job = newJobOf(ctx, { ...fields, ...keyed, onDuplicate: "replace" });
-  return file(ctx, { ...job, ...onceOf(sent), ...(ifMatch && { ifMatch }) });
+  return file(ctx, { ...job, ...onceOf(sent), ...(ifMatch && { ifMatch }) }, sent);
 }
 
-function file(ctx: Context, job: NewJob): Promise<Enqueued> {
+async function file(ctx: Context, asked: NewJob, { headers }: Sent): Promise<Enqueued> {
+  const chain = headers["minutehand-chain"];
+  const [job = asked] = chain === undefined ? [] : await inChain(ctx, [asked], chain);
   return isFilingLimited(ctx, job.topic) ? enqueueCounted(ctx, job) : enqueue(ctx, job);
 }
 

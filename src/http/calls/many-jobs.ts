@@ -3,6 +3,7 @@ import { MinutehandError, messageOf } from "../../core/errors.ts";
 import type { Head } from "../../core/home.ts";
 import { toJson } from "../../core/json.ts";
 import { cancelMany } from "../../protocol/change/cancel.ts";
+import { inChain } from "../../protocol/file/chain-guard.ts";
 import { enqueueManyCounted } from "../../protocol/file/filing-limit.ts";
 import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
 import { jobId } from "../fields.ts";
@@ -32,7 +33,10 @@ export async function enqueueJobs(
       return { ...job, once: { token: `${token}§${i}`, hash, batch: { token: `${token}§batch`, at: i } } };
     }),
   );
-  return each(log, wanted, (these) => enqueueManyCounted(ctx, these));
+  const chain = headers["minutehand-chain"];
+  return each(log, wanted, async (these) =>
+    enqueueManyCounted(ctx, chain === undefined ? these : await inChain(ctx, these, chain)),
+  );
 }
 
 /** Throws `too-many-jobs`. */

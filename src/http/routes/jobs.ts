@@ -2,7 +2,7 @@ import { job } from "../answers/jobs.ts";
 import { cancelJob, enqueueJob, getJob, rescheduleJob } from "../calls/jobs.ts";
 import { etagOf } from "../etag.ts";
 import { FILED_HEADERS, filed } from "../job-json.ts";
-import { conditional, idempotent, idempotentConditional, jobPath, reasoned } from "../parameters.ts";
+import { conditional, filing, idempotentConditional, jobPath, reasoned } from "../parameters.ts";
 import { changes, newJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -14,7 +14,7 @@ export const jobRoutes = [
     summary:
       "Files a job. Answers 201 for a new job. If the key has a live job, `onDuplicate` decides: with `keep`, `replace` or `postpone` the answer is 200, with `reject` (the default) 409 `job-already-exists`. Idempotent with an Idempotency-Key: a repeat files no second job, except in an untracked topic, which stores no Idempotency-Key.",
     query: reasoned,
-    headers: idempotent,
+    headers: filing,
     body: newJob,
     answers: { 200: job, 201: job },
     answerHeaders: FILED_HEADERS,
@@ -25,6 +25,7 @@ export const jobRoutes = [
       "job-already-exists",
       "job-running",
       "idempotency-mismatch",
+      "runaway-chain",
       "too-many-filed",
     ],
     async handle({ ctx, body, ...sent }) {

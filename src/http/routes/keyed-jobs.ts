@@ -2,7 +2,7 @@ import { job } from "../answers/jobs.ts";
 import { cancelJobByKey, getJobByKey, putJob } from "../calls/jobs.ts";
 import { etagOf } from "../etag.ts";
 import { FILED_HEADERS, filed } from "../job-json.ts";
-import { conditional, idempotentConditional, keyPath, reasoned } from "../parameters.ts";
+import { conditional, filingConditional, keyPath, reasoned } from "../parameters.ts";
 import { keyedJob } from "../requests.ts";
 import { route } from "../route.ts";
 
@@ -17,7 +17,7 @@ export const keyedJobRoutes = [
       "Files a job under a key. If the key has a live job, the request replaces all fields of that job: a field that the request leaves out gets its default. Idempotent with an Idempotency-Key.",
     params: keyPath,
     query: reasoned,
-    headers: idempotentConditional,
+    headers: filingConditional,
     body: keyedJob,
     answers: { 200: job, 201: job },
     answerHeaders: FILED_HEADERS,
@@ -28,6 +28,7 @@ export const keyedJobRoutes = [
       "job-running",
       "changed-meanwhile",
       "idempotency-mismatch",
+      "runaway-chain",
       "too-many-filed",
     ],
     async handle({ ctx, params, body, ...sent }) {

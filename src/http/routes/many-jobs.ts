@@ -5,7 +5,7 @@ import { batchResults, cancelResults } from "../answers/many-jobs.ts";
 import { cancelJobs, enqueueJobs } from "../calls/many-jobs.ts";
 import { fitResults } from "../fit-results.ts";
 import { statusOf, summaryOf } from "../job-json.ts";
-import { idempotent, reasoned } from "../parameters.ts";
+import { filing, reasoned } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
 import { jobIds, newJobs } from "../requests.ts";
 import { route } from "../route.ts";
@@ -17,7 +17,7 @@ export const manyJobRoutes = [
     operationId: "enqueueMany",
     summary: `Files up to ${BATCH_JOBS} jobs. Each job succeeds or fails on its own. The results have the order of the request. Idempotent with an Idempotency-Key: a repeat files no job twice, except in an untracked topic, which stores no Idempotency-Key.`,
     query: reasoned,
-    headers: idempotent,
+    headers: filing,
     body: newJobs,
     answers: { 200: batchResults },
     problems: ["too-many-jobs"],

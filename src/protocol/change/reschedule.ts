@@ -101,6 +101,8 @@ export async function replaceJob(
   const isOther = job.body !== holder.body || !isDeepStrictEqual(keptOptionsOf(job), keptOptionsOf(holder));
   if (isFar(ctx, job.dueAt)) set.hasSchedule = true;
   const remove = ["lastError", ...absentOptionsOf(job), ...countRestart(holder, isOther, set)];
+  if (job.chain === undefined) remove.push("chain");
+  else set.chain = job.chain;
   if (job.postponeUntil === undefined) remove.push("postponeUntil");
   else set.postponeUntil = job.postponeUntil;
   // If a caller replaces the job, the last event's time stays, so that no earlier event cancels the job.

@@ -138,7 +138,7 @@ function timesOf(ctx: Context, job: NewJob, now: number): Pick<TimedJob, "dueAt"
 }
 
 function homeOf(ctx: Context, job: TimedJob, shards: number, now: number): Home {
-  const { topic, body, key, maxDelay } = job;
+  const { topic, body, key, chain, maxDelay } = job;
   const { createdAt = now, wantedAt = job.dueAt } = job;
   const postponeUntil = maxDelay === undefined ? undefined : createdAt + maxDelay;
   const dueAt = Math.max(Math.min(job.dueAt, postponeUntil ?? job.dueAt), now);
@@ -157,6 +157,7 @@ function homeOf(ctx: Context, job: TimedJob, shards: number, now: number): Home 
     // Only a job that an event files comes with a `createdAt`.
     ...(job.createdAt === undefined ? {} : { eventAt: job.createdAt, askedAt: now }),
     ...(key === undefined ? {} : { key }),
+    ...(chain === undefined ? {} : { chain }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),
     ...keptOptionsOf(job),
     ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + UNTRACKED_AFTER) } : {}),

@@ -15,6 +15,7 @@ import { truncate } from "../../general/text.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { resend } from "../send/resend.ts";
+import { askForRun } from "./ask-for-run.ts";
 import { claimLost, type Ending, type Settled } from "./settle.ts";
 
 /**
@@ -51,6 +52,19 @@ export async function settleUntracked(
     ctx.report({ type: "failed", topic, id, attempt, error });
   }
   return "settled";
+}
+
+/** Counts the run that a handler asks for. If it may ask for no more runs today, the job is dead. */
+export function countAskedRun(
+  ctx: Context,
+  topic: string,
+  job: MessageJob,
+  ending: Ending,
+): { job: MessageJob; ending: Ending } {
+  if (ending.end !== "retry-in") return { job, ending };
+  const { askedRuns, refusal } = askForRun(ctx, { ...job, topic });
+  if (refusal !== undefined) return { job, ending: { end: "buried", error: refusal } };
+  return { job: { ...job, askedRuns }, ending };
 }
 
 export function isLastRun(

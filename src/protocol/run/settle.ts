@@ -14,6 +14,7 @@ import { sendIfNear } from "../send/send.ts";
 import { releaseKey } from "../store/keys.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { noteTroubled } from "../store/troubled.ts";
+import { askForRun } from "./ask-for-run.ts";
 import { die } from "./die.ts";
 
 /** What the settle of a run must know of its claim. */
@@ -75,20 +76,24 @@ export async function settleOtherwise(
   const by = "verb" in ending && ending.verb !== undefined ? `${ending.verb}:${claim.token}` : undefined;
   if (home.token !== claim.token || home.state !== "running") return repeatOrLost(ctx, home, by);
   if (ending.end === "failed") return failAttempt(ctx, home, ending, by);
-  if (ending.end === "buried") {
-    const says = { lastError: truncate(ending.error, ERROR_BYTES), ...settledBy(home, by) };
-    return endRun(ctx, { home, says, by }, (run) => dieOf(ctx, run, says));
-  }
+  if (ending.end === "buried") return bury(ctx, home, ending.error, by);
+  const { askedRuns, refusal } = askForRun(ctx, home);
+  if (refusal !== undefined) return bury(ctx, home, refusal, by);
   return endRun(ctx, { home }, async (run) => {
     const moved = await move(ctx, run.home, {
       change: "retry",
       dueAt: ctx.clock() + ending.wait,
-      set: { attempt: run.home.attempt - 1 },
+      set: { attempt: run.home.attempt - 1, askedRuns },
       end: { what: "asked-to-retry" },
       why: "asked to retry",
     });
     return moved.moved ? "settled" : moved.home;
   });
+}
+
+function bury(ctx: Context, home: HomeIn<"running">, error: string, by: By): Promise<Settled> {
+  const says = { lastError: truncate(error, ERROR_BYTES), ...settledBy(home, by) };
+  return endRun(ctx, { home, says, by }, (run) => dieOf(ctx, run, says));
 }
 
 /** The call of a puller that settles: `<verb>:<token>`. `undefined`: a consumer settles. */

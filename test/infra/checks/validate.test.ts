@@ -121,6 +121,10 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
   [{ topics, tickSweepers: 64 }, "tickSweepers must be a whole number, is 64; allowed: 0 to 63"],
+  [
+    { topics, maxFiledPerChain: 99 },
+    "maxFiledPerChain must be a whole number, is 99; allowed: 100 to 10000000, or false",
+  ],
   [{ topics, tickConcurrency: 65 }, "tickConcurrency must be a whole number, is 65; allowed: 1 to 64"],
   [
     { topics, maximumConcurrency: 1 },
@@ -428,6 +432,8 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, api: { auth: "none" } },
   { topics, api: { authorizer: LOGIN } },
   { topics, api: { authorizer: LOGIN, scopes: { ...SCOPES, read: ["x".repeat(64), ...SCOPES.write] } } },
+  { topics, maxFiledPerChain: false },
+  { topics, maxFiledPerChain: 100 },
   { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
   { topics, tracing: true },
   inTopic({ alarms: [] }),

@@ -60,6 +60,7 @@ const FAILURES: [string, Failure, Record<string, number>][] = [
   ["an event's rule has no queue", { events: "their rule has no queue" }, { EventsUndeliveredAnyonePaid: 5 }],
   ["events cannot be applied", { events: "their function crashes" }, { EventsFailing: 5, EventsLost: 40 }],
   ["callers file too many far jobs", { farJobs: "are too many" }, { Warnings: 2 }],
+  ["a chain of jobs goes on without end", { chain: "goes on without end" }, { Warnings: 3 }],
   ["occurrences cannot be filed", { occurrences: "are given up" }, { OccurrencesLost: 1 }],
 ];
 

@@ -1,10 +1,11 @@
 import { eventsOn } from "../../../src/consumer/apply-events.ts";
 import { webhookOn } from "../../../src/consumer/webhook.ts";
-import { DAY, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
-import { schedulesKey, ttl } from "../../../src/core/item-keys.ts";
+import { CHAIN_JOBS_A_DAY, COUNTED_GENERATION, DAY, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
+import { chainKey, schedulesKey, ttl } from "../../../src/core/item-keys.ts";
 import { SIZES } from "../../../src/core/work-sizes.ts";
 import { measuresOf } from "../../../src/environment/telemetry.ts";
-import { enqueueMany } from "../../../src/protocol/file/enqueue.ts";
+import { inChain } from "../../../src/protocol/file/chain-guard.ts";
+import { enqueue, enqueueMany } from "../../../src/protocol/file/enqueue.ts";
 import type { EventRule } from "../../../src/settings/event-rules.ts";
 import { METRICS_NAMESPACE } from "../../../src/settings/metrics.ts";
 import type { Fate } from "../faults/fate.ts";
@@ -46,6 +47,8 @@ export type Failure = {
   occurrences?: "are given up";
   /** Callers have used up the day's schedules, and file further far jobs. */
   farJobs?: "are too many";
+  /** A handler files its successor each time. */
+  chain?: "goes on without end";
 };
 
 type Put = (namespace: string, name: string, of: string, value: number) => void;
@@ -156,6 +159,7 @@ function populate(world: World, trouble: Trouble): void {
   });
   void file(world, TOPICS, EVERY);
   if (failure.consumer === "is slow") void file(world, ["orders"], SECOND / 2);
+  if (failure.chain === "goes on without end") void fileInChain(world, fails);
   if (failure.farJobs === "are too many") void fileFarJobs(world, fails);
   void tell(world, () => {
     if (!fails() || failure.events !== "their rule has no queue") return true;
@@ -233,6 +237,25 @@ async function fileFarJobs(world: World, fails: () => boolean): Promise<void> {
     const amounts = { booked: SCHEDULES_A_DAY };
     await ctx.pool.count(schedulesKey(now - (now % DAY)), amounts, ttl(now + DAY), now + MINUTE);
     await enqueueMany(ctx, [{ topic: "orders", body: "{}", dueAt: now + 8 * DAY }]);
+  }
+}
+
+/** Files each 20 s what would be the next jobs of a chain, so that they reach half of the day's bound in a minute. */
+async function fileInChain(world: World, fails: () => boolean): Promise<void> {
+  const { machine, ctx } = world.start("producer-2");
+  const { home } = await enqueue(ctx, { topic: "orders", body: "{}" });
+  for (let generation = COUNTED_GENERATION; ; generation++) {
+    await machine.timers.wait(EVERY);
+    if (!fails()) continue;
+    const now = machine.clock();
+    await ctx.pool.count(
+      chainKey(home.id, now),
+      { jobs: CHAIN_JOBS_A_DAY / 6 },
+      ttl(now + DAY),
+      now + MINUTE,
+    );
+    const job = { topic: "orders", body: "{}" };
+    await enqueueMany(ctx, await inChain(ctx, [job], `${home.id}.${generation}`));
   }
 }
 

@@ -18,6 +18,8 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "untracked-topic":
     "The jobs of an untracked topic only run, are retried, or fail. `message` names what was refused. See [untracked topics](tracking.md).",
   "not-a-pull-topic": "The topic is not a pull topic. `receive` and receipts are only for pull topics.",
+  "runaway-chain":
+    "The handlers of one chain have filed all jobs of this day that `maxFiledPerChain` allows. This call filed nothing. `first` is the id of the chain's first job, `generation` says how many handlers stand between that job and this one. See [chains](../guides/enqueue.md#jobs-that-file-jobs).",
   "claim-lost": "The claim of this receipt has ended. Stop the work.",
   "changed-meanwhile":
     "The job is not as `If-Match` says: somebody changed it since the caller saw it. Nothing was done. `revision` and the header `ETag` say the present revision.",

@@ -1,5 +1,5 @@
 import { DEFAULT_RATE as CALLS } from "../../../infra/http-api.ts";
-import { DAY, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
+import { CHAIN_JOBS_A_DAY, DAY, SCHEDULES_A_DAY } from "../../../src/core/constants.ts";
 import { writtenBill } from "../../bench/bill/table.ts";
 import { PRICES } from "../../bench/prices.ts";
 import { table } from "../markdown.ts";
@@ -46,6 +46,16 @@ function schedules(bound: string, aDay: number): Row {
   return ["files far jobs: what their schedules add", bound, aDay / SECONDS, aDay * added];
 }
 
+const FILES_SUCCESSOR = "is a handler that files its successor ten times a second";
+
+/** Handlers that file over HTTP, until the guard refuses them. `calls`: how many calls are made for each job. Each costs a count. */
+function chained(producer: string, calls: number): Row {
+  const refused = (calls - 1) * lineOf("jobs above maxFiledPerMinute, one HTTP call each").dollars;
+  const dollars = CHAIN_JOBS_A_DAY * (single().dollars + calls * PRICES.writeUnit + refused);
+  const bound = `\`maxFiledPerChain\`, ${numberText(CHAIN_JOBS_A_DAY)} jobs a day by default`;
+  return [producer, bound, CHAIN_JOBS_A_DAY / SECONDS, dollars];
+}
+
 /** The table of what a producer costs in a day that files jobs without a pause, from the bill. */
 export function madProducer(): string {
   const calls = numberText(CALLS);
@@ -68,6 +78,9 @@ export function madProducer(): string {
     ],
     counted(filed, CALLS),
     counted(`${filed}, \`throttlingRate: ${FEWER_CALLS}\``, FEWER_CALLS),
+    [FILES_SUCCESSOR, "nothing, with `maxFiledPerChain: false`", 10, 10 * single().dollars * SECONDS],
+    chained(FILES_SUCCESSOR, 1),
+    chained("is a handler that files two successors each time", 2),
     schedules(`${calls} calls a second, without a bound`, CALLS * SECONDS),
     schedules(`the bound of ${numberText(SCHEDULES_A_DAY)} schedules a day`, SCHEDULES_A_DAY),
   ];
