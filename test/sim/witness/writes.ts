@@ -1,5 +1,12 @@
 import { fromAttributes } from "../../../src/aws/attributes.ts";
-import { type Home, type SharedOnceItem, type Tombstone, timeOf } from "../../../src/core/items.ts";
+import {
+  type Home,
+  RECURRING,
+  type RecurringItem,
+  type SharedOnceItem,
+  type Tombstone,
+  timeOf,
+} from "../../../src/core/items.ts";
 import { sharedJobs } from "../../../src/protocol/store/shared-once-item.ts";
 import type { Row } from "../services/expressions.ts";
 import type { Judges } from "./judges.ts";
@@ -21,6 +28,7 @@ export function tellWrite(judges: Judges, before: Row | undefined, after: Row | 
   } else if (judges.work.isTended(pk)) judges.work.tended(pk, sk);
   else if (kind === "paused") judges.work.parked(id, row.revision?.N ?? "", before === undefined);
   else if (kind === "dead") judges.deadLetters.listed(id, timeOf(sk), after !== undefined);
+  else if (kind === RECURRING) judges.recurring.kept(sk, after && (fromAttributes(after) as RecurringItem));
   else if (kind === "once") tellOnceItem(judges, before, after);
   else if (kind === "tombstone")
     judges.tombstones.left(
