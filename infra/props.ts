@@ -246,7 +246,7 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly eventBus?: IEventBusRef;
   /**
    * Your KMS key, which encrypts a new table, the queues, the secrets of webhooks and the logs. An existing `table` keeps its own key.
-   * EventBridge Scheduler encrypts the jobs of recurring schedules with its own key. The construct lets CloudWatch Logs use your key and,
+   * EventBridge Scheduler encrypts its copies of recurring schedules with its own key. The construct lets CloudWatch Logs use your key and,
    * with `cancelOn` or `enqueueOn`, EventBridge. If another app owns the key, you must allow EventBridge yourself, and the key does not
    * encrypt the logs. Synth warns of both.
    * @default keys of AWS: DynamoDB's and Secrets Manager's keys in your account, SQS's key and CloudWatch's key
