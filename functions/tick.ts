@@ -19,9 +19,10 @@ const removePollers = createPollerRemoval(base.policy);
 /** Once each minute. A tick with a backlog invokes this function again, with a part of its work. */
 export async function handler(event: unknown, { getRemainingTimeInMillis }: LambdaContext): Promise<void> {
   const until = ctx.clock() + getRemainingTimeInMillis() - MARGIN;
-  const part = tickPartIn(event);
-  const schedules = part ? undefined : keepSchedules(ctx, until);
+  let schedules: Promise<void> | undefined;
   try {
+    const part = tickPartIn(event);
+    if (!part) schedules = keepSchedules(ctx, until);
     await (part ? sweepPart(ctx, part, Math.min(part.until, until)) : tick(ctx, until));
     if (!part) await removePollers(ctx.report);
   } finally {

@@ -320,7 +320,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (!api && Object.keys(schedules).length === 0) return { api, recurring: undefined };
     const recurring = new RecurringSchedules(this, "Recurring", parts);
     this.equip(recurring.fn);
-    for (const fn of api ? [api.handler, tick.fn] : []) recurring.grantManage(fn);
+    for (const fn of [tick.fn, ...(api ? [api.handler] : [])]) recurring.grantManage(fn);
     for (const [name, schedule] of Object.entries(schedules))
       recurring.declare(this.node.path, name, schedule);
     return { api, recurring };

@@ -243,7 +243,7 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly eventBus?: IEventBusRef;
   /**
    * Your KMS key, which encrypts a new table, the queues, the secrets of webhooks and the logs. An existing `table` keeps its own key.
-   * EventBridge Scheduler encrypts the jobs of recurring schedules with its own key. The construct lets CloudWatch Logs use your key and,
+   * EventBridge Scheduler encrypts its copies of recurring schedules with its own key. The construct lets CloudWatch Logs use your key and,
    * with `cancelOn` or `enqueueOn`, EventBridge. If another app owns the key, you must allow EventBridge yourself, and the key does not
    * encrypt the logs. Synth warns of both.
    * @default keys that AWS owns, and for secrets Secrets Manager's key in your account. None of them costs anything

@@ -6,12 +6,12 @@ import { UsageError } from "./cli-error.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** JSON, `@file` with JSON, or `-` for stdin. Throws `UsageError` for no JSON in UTF-8, and for numbers that JavaScript would alter. */
-export async function readBody(named: string, { stdin }: Surroundings): Promise<unknown> {
+export async function readBody(named: string, { stdin }: Surroundings, flag = "--body"): Promise<unknown> {
   try {
     const bytes = await bytesOf(named, stdin);
     return parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    throw new UsageError(`--body must be JSON, @file, or - to read stdin: ${messageOf(error)}`);
+    throw new UsageError(`${flag} must be JSON, @file, or - to read stdin: ${messageOf(error)}`);
   }
 }
 

@@ -12,6 +12,7 @@ import { addInit } from "./commands/init.ts";
 import { addList } from "./commands/list.ts";
 import { addLocal } from "./commands/local.ts";
 import { addPauses } from "./commands/pauses.ts";
+import { addProve } from "./commands/prove.ts";
 import { addReceiverSecret } from "./commands/receiver-secret.ts";
 import { addRedrive } from "./commands/redrive.ts";
 import { addReschedule } from "./commands/reschedule.ts";
@@ -110,6 +111,7 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   addConsole(program, open);
   addDoctor(program, open);
   addWarm(program, open);
+  addProve(program, open);
   program.commandsGroup("This program:");
   program.helpCommand("help [command]", "show the arguments and options of a command");
   addCompletion(program, open);

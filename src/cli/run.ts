@@ -11,10 +11,13 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
   const interrupted = Promise.withResolvers<number>();
   const program = createProgram(surroundings, (options: GlobalOptions) => {
     const session = createSession(options, surroundings);
-    void surroundings.interrupted().then(() => {
+    const end = async (): Promise<number> => {
+      await surroundings.interrupted();
       session.progress.clear();
-      interrupted.resolve(INTERRUPTED);
-    });
+      await session.undo();
+      return INTERRUPTED;
+    };
+    interrupted.resolve(end());
     return session;
   });
   try {

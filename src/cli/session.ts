@@ -38,6 +38,10 @@ export type Session = {
   /** Asks for a line of text; answers `""` at the end of the input. */
   ask(question: string): Promise<string>;
   confirm(question: string): Promise<boolean>;
+  /** Lets Ctrl-C do `work` before the program ends. */
+  atInterrupt(work: () => Promise<void>): void;
+  /** Does the work of `atInterrupt`, if there is any. */
+  undo(): Promise<void>;
 };
 
 export type Open = () => Session;
@@ -53,6 +57,7 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
   const { env, stdin, stderr } = surroundings;
   nameToAws(options, env);
   let found: Promise<Target> | undefined;
+  let undo: (() => Promise<void>) | undefined;
   const target = (timeout?: number) => {
     found ??= findTarget(options, surroundings, timeout);
     return found;
@@ -81,6 +86,10 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     },
     isAttended: stdin.isTTY === true && stderr.isTTY === true,
     ask,
+    atInterrupt(work) {
+      undo = work;
+    },
+    undo: async () => undo?.(),
     confirm: async (question) => /^y(es)?$/i.test(await ask(`${question} [y/N]`)),
   };
 }

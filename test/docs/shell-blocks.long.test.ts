@@ -5,6 +5,7 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import * as CloudFormation from "@aws-sdk/client-cloudformation";
 import * as CloudWatch from "@aws-sdk/client-cloudwatch";
+import * as CloudWatchLogs from "@aws-sdk/client-cloudwatch-logs";
 import * as DynamoDb from "@aws-sdk/client-dynamodb";
 import * as EventBridge from "@aws-sdk/client-eventbridge";
 import * as Lambda from "@aws-sdk/client-lambda";
@@ -65,7 +66,9 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
   },
   npx([command, verb = "", ...args]) {
     if (command === "cdk")
-      return ["bootstrap", "deploy"].includes(verb) ? undefined : "no such command of the CDK";
+      return ["bootstrap", "deploy", "destroy", "diff"].includes(verb)
+        ? undefined
+        : "no such command of the CDK";
     const file = args.at(-1) ?? "";
     return command === "vitest" && existsSync(join(ROOT, file)) ? undefined : "no such file";
   },
@@ -79,6 +82,7 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
         dynamodb: DynamoDb,
         events: EventBridge,
         lambda: Lambda,
+        logs: CloudWatchLogs,
       },
       ...{ secretsmanager: SecretsManager, sqs: Sqs },
     };
@@ -117,7 +121,16 @@ beforeEach(async () => {
     SECRET_TEXT: SECRET,
     ID: String((await api.file({ topic: "reminders" })).id),
     RECEIPT: await pulled(api),
-    ...{ FUNCTION: "f", MESSAGE: "{}", DLQ_ARN: "a", LOG: "l", DLQ_URL: "d", EVENTS_URL: "e" },
+    ...{
+      TABLE: "t",
+      QUEUE_URL: "q",
+      FUNCTION: "f",
+      MESSAGE: "{}",
+      DLQ_ARN: "a",
+      LOG: "l",
+      DLQ_URL: "d",
+      EVENTS_URL: "e",
+    },
     ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
     ...{ SERVICES: "http://127.0.0.1:4501", SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
   };

@@ -5,6 +5,7 @@ import { dashboardPicture } from "../../tools/site/dashboard-picture.ts";
 import { DOCS, pages } from "../../tools/site/docs.ts";
 import { fillTables, table, tablesIn } from "../../tools/site/markdown.ts";
 import { statesPicture } from "../../tools/site/states-picture.ts";
+import { resourcesOf, stays } from "../../tools/site/tables/created.ts";
 import { DASHBOARD_PICTURE, OPENAPI, openapiText, STATES_PICTURE, TABLES } from "../../tools/site/tables.ts";
 
 const texts = pages().map((page) => ({ page, text: readFileSync(join(DOCS, page), "utf8") }));
@@ -30,6 +31,18 @@ test("the picture of the dashboard is that of the construct; `npm run docs` writ
 
 test("the picture of a job's states is that of src/core/states.ts; `npm run docs` writes it", () => {
   expect(readFileSync(STATES_PICTURE, "utf8")).toBe(statesPicture());
+});
+
+test("nothing of a removable queue stays after `cdk destroy`, and of another queue its data stays", () => {
+  const staying = (removable: boolean): string[] => [
+    ...new Set(
+      resourcesOf(2, removable)
+        .filter(({ cfnOptions }) => stays(cfnOptions.deletionPolicy))
+        .map(({ cfnResourceType }) => cfnResourceType),
+    ),
+  ];
+  expect(staying(true)).toEqual([]);
+  expect(staying(false).sort()).toEqual(["AWS::DynamoDB::Table", "AWS::Logs::LogGroup", "AWS::SQS::Queue"]);
 });
 
 /** The names that begin the rows of a table, as code. */

@@ -74,13 +74,15 @@ describe("a declared schedule", () => {
     expect(parseOccurrence(fired)).toEqual({ name: "full", time: Date.UTC(2026, 2, 1, 2), job });
   });
 
-  it("needs no API: without it, the stack has the schedules and nobody may change them", () => {
+  it("needs no API: without it, the tick alone reaches Scheduler, to look for missed occurrences", () => {
     const { template, schedules } = declaredIn({ schedules: { nightly }, api: { auth: "none" } });
     expect(schedules).toHaveLength(1);
-    expect(JSON.stringify(resourcesOf(template, "AWS::IAM::Policy"))).not.toContain(
-      "scheduler:CreateSchedule minutehand-schedules",
+    const mayList = resourcesOf(template, "AWS::IAM::Policy").filter(([, policy]) =>
+      JSON.stringify(policy).includes("scheduler:ListSchedules"),
     );
-    expect(declaredIn({ api: { auth: "none" } }).template.Resources).not.toHaveProperty("JobsRecurringDlq");
+    expect(mayList.map(([id]) => id)).toEqual([expect.stringMatching(/^JobsTickSweeperRole/)]);
+    const { Resources } = declaredIn({ api: { auth: "none" } }).template;
+    expect(Object.keys(Resources).filter((id) => id.startsWith("JobsRecurring"))).toEqual([]);
   });
 
   it("changes nothing else: a stack without schedules has none", () => {

@@ -138,7 +138,7 @@ describe("the timeout of a target", () => {
 });
 
 it.each(["alias", "version"] as const)(
-  "an %s may be a target, and its caller may invoke nothing else",
+  "the %s of a function may be a target, and its caller may invoke nothing else",
   (kind) => {
     const { stack, queue } = shopWith({ topics: { thumbnail: {} } });
     const fn = python(stack, Duration.seconds(20));

@@ -20,6 +20,7 @@ const TOPICS: DelayQueueProps["topics"] = {
   notes: { tracking: "none" },
   work: { consumer: "pull" },
   counted: { consumer: "pull", tracking: "none" },
+  images: {},
   hooks: { webhook: { url: "https://example.com/" } },
 };
 const ALL = Object.keys(TOPICS);
@@ -37,6 +38,7 @@ const ROLES: Readonly<Record<string, readonly (readonly [id: string, topic?: str
     ["Notes", "notes"],
     ["JobsWebhookhooksCaller", "hooks"],
   ],
+  "caller of a target (`addTarget`)": [["ResizeTargetimagesCaller", "images"]],
   "producer (`grantEnqueue`)": [["Shop"]],
   "worker (`grantPull`)": [["Worker"]],
 };
@@ -48,18 +50,20 @@ const onGroup = (actions: readonly string[], group: string, role: RegExp): (stri
   ...actions.map((action) => `scheduler:${action} schedule/minutehand-${group}/*`),
   role,
 ];
+const RECURRING_GROUP = [
+  ...onGroup([...FAR, "GetSchedule"], "schedules", /^iam:PassRole role\/JobsRecurringSchedulesRole/),
+  "scheduler:ListSchedules *",
+];
 const FAR_GROUP = onGroup(FAR, "promotions", /^iam:PassRole role\/JobsPromotionsSchedulesRole/);
 /** Rights on services other than DynamoDB and SQS, by their words in the table. Each pattern must meet a right. */
 const OTHERS: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   "": [],
-  "both groups of schedules": [
-    ...FAR_GROUP,
-    ...onGroup([...FAR, "GetSchedule"], "schedules", /^iam:PassRole role\/JobsRecurringSchedulesRole/),
-    "scheduler:ListSchedules *",
-  ],
+  "both groups of schedules": [...FAR_GROUP, ...RECURRING_GROUP],
+  "the group of recurring schedules": RECURRING_GROUP,
   "the group of far jobs' schedules": FAR_GROUP,
   "event source mappings": [/^lambda:UpdateEventSourceMapping event-source-mapping:/],
   "`lambda:InvokeFunction` of itself": [/^lambda:InvokeFunction function:Shop-JobsTickSweeper/],
+  "`lambda:InvokeFunction` of its target, alias or version": [/^lambda:InvokeFunction function:Shop-Resize/],
   "a webhook's: its topic's secret, `secretsmanager:GetSecretValue`": [
     /^secretsmanager:GetSecretValue secret:Shop-JobsWebhookhooksSecret/,
   ],
@@ -134,6 +138,7 @@ function deployed(topics: DelayQueueProps["topics"]): StackTemplate {
   const { stack, queue } = shopWith({ topics });
   for (const [topic, name] of Object.entries({ orders: "Orders", asked: "Asked", notes: "Notes" }))
     if (topic in topics) queue.addConsumer(topic, someFunction(stack, name));
+  if ("images" in topics) queue.addTarget("images", someFunction(stack, "Resize"));
   queue.grantEnqueue(someFunction(stack, "Shop"));
   const worker = someFunction(stack, "Worker");
   for (const topic of ["work", "counted"]) if (topic in topics) queue.grantPull(topic, worker);

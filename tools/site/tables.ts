@@ -11,12 +11,14 @@ import { alarms } from "./tables/alarms.ts";
 import { bill } from "./tables/bill.ts";
 import { calls, operations } from "./tables/calls.ts";
 import { commands, options } from "./tables/commands.ts";
+import { created } from "./tables/created.ts";
 import { decisions } from "./tables/decisions.ts";
 import { deploymentRights } from "./tables/deployment-rights.ts";
 import { clientErrors, errors } from "./tables/errors.ts";
 import { limits, times } from "./tables/limits.ts";
 import { madProducer } from "./tables/mad-producer.ts";
 import { metrics } from "./tables/metrics.ts";
+import { price } from "./tables/price.ts";
 import { SCALE_TABLES } from "./tables/scale.ts";
 import { jobOptions, topicSettings } from "./tables/settings.ts";
 import { states } from "./tables/states.ts";
@@ -28,6 +30,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   calls,
   "client-errors": clientErrors,
   commands,
+  created,
   decisions: () => decisions(DOCS),
   "deployment-rights": deploymentRights,
   errors,
@@ -37,6 +40,7 @@ export const TABLES: Readonly<Record<string, () => string>> = {
   metrics,
   operations,
   options,
+  price,
   times,
   ...SCALE_TABLES,
   states,

@@ -3,15 +3,20 @@ import { EVENT_AFTER, SCHEDULE_INPUT_BYTES } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { type Occurrence, occurrenceInput, occurrenceToken, type Schedule } from "../../core/occurrence.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
+import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { asStored, changedMeanwhile, derive, schedulesOf, TRIES } from "./derive-schedule.ts";
 import { enqueue } from "./enqueue.ts";
 import { enqueueCounted } from "./filing-limit.ts";
 import { findSchedule } from "./find-schedule.ts";
-import { assertOccurs } from "./occurrences.ts";
-import { markRemoved, writeKept } from "./schedule-items.ts";
+import { assertOccurs, occurrencesIn } from "./occurrences.ts";
+import { type Kept, markRemoved, writeKept } from "./schedule-items.ts";
 
 const MINUTE = 60_000;
+/** EventBridge Scheduler fires within a minute ("Schedule types in EventBridge Scheduler"), or within the `flexibleWindow`. */
+const FIRED_WITHIN = 2 * MINUTE;
+/** How many occurrences a change files: there are more only in a long `flexibleWindow`. */
+const MOST_FILED = 25;
 
 /** A schedule to put. Times are ms since the epoch. */
 export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt" | "declared">;
@@ -61,6 +66,7 @@ export async function removeSchedule(ctx: Context, name: string): Promise<Schedu
     requireNotDeclared(schedule);
     const removed = schedule ?? kept?.schedule;
     if (!removed) throw scheduleNotFound(name);
+    if (schedule) await fileRecent(ctx, schedule, kept);
     if (!schedule || (await markRemoved(ctx, schedule, kept))) {
       await derive(ctx, name);
       return removed;
@@ -103,12 +109,45 @@ async function change(
     const isSame = before !== undefined && isDeepStrictEqual(asStored(schedule), before);
     // An earlier version has stored the schedule in Scheduler alone.
     const isInTable = kept?.isRemoved === false;
+    if (before && !isSame) await fileRecent(ctx, before, kept);
     const seen = isSame && isInTable ? kept : await writeKept(ctx, schedule, kept);
     if (!seen) continue;
     await deriveOrTakeBack(ctx, schedule, before, seen);
     return { before, schedule };
   }
   throw changedMeanwhile(name);
+}
+
+/**
+ * Files the occurrences that Scheduler may not have fired yet: a change of its copy would drop them. What Scheduler has fired is filed once all the
+ * same, except in an untracked topic, whose occurrences are left to Scheduler. @throws `unavailable`
+ */
+async function fileRecent(ctx: Context, schedule: Schedule, kept: Kept | undefined): Promise<void> {
+  const { name, paused, createdAt, job } = schedule;
+  if (paused || policyOf(ctx, job.topic).tracking === "none") return;
+  const since = kept && !kept.isRemoved ? kept.changedAt : createdAt;
+  for (const time of await recentOf(schedule, since, ctx.clock())) {
+    try {
+      await fileOccurrence(ctx, { name, time, job });
+    } catch (error) {
+      if (!(error instanceof MinutehandError) || error.code === "unavailable") throw error;
+      // Otherwise nobody could change a schedule whose topic a deployment has removed.
+      if (error.code !== "job-not-found")
+        ctx.report({ type: "missed", topic: job.topic, schedule: name, times: [time] });
+    }
+  }
+}
+
+/** None for an expression that only a newer version can read. */
+async function recentOf(schedule: Schedule, since: number, now: number): Promise<number[]> {
+  const { flexibleWindow = 0 } = schedule;
+  try {
+    const from = Math.max(now - FIRED_WITHIN - flexibleWindow, since);
+    return (await occurrencesIn(schedule, from, now)).slice(-MOST_FILED);
+  } catch (error) {
+    if (error instanceof MinutehandError) return [];
+    throw error;
+  }
 }
 
 async function deriveOrTakeBack(

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { MinutehandError } from "../../../src/core/errors.ts";
 import { RECURRING } from "../../../src/core/item-keys.ts";
-import type { Schedule } from "../../../src/core/occurrence.ts";
+import { parseOccurrence, type Schedule } from "../../../src/core/occurrence.ts";
 import { listSchedules } from "../../../src/protocol/file/find-schedule.ts";
 import { keepSchedules } from "../../../src/protocol/file/keep-schedules.ts";
 import {
@@ -142,6 +142,75 @@ describe("a call that stores a schedule and then fails in Scheduler", () => {
     await putSchedule(world.ctx, hourly);
     await whileDown(world, () => putSchedule(world.ctx, other), REFUSED);
     expect((await readSchedule(world.ctx, "hourly")).job.body).toBe('{"n":1}');
+  });
+});
+
+describe("a change within a minute after an occurrence", () => {
+  const TEN = START + HOUR;
+  const change: Record<string, (world: World) => Promise<unknown>> = {
+    "a PUT": ({ ctx }) => putSchedule(ctx, { ...other, expression: "cron(30 * * * ? *)" }),
+    "a pause": ({ ctx }) => pauseSchedule(ctx, "hourly", true),
+    "a removal": ({ ctx }) => removeSchedule(ctx, "hourly"),
+  };
+  const jobsOf = (world: World) => world.pool.items().flatMap((item) => ("body" in item ? [item] : []));
+  async function afterTen(more: Partial<NewSchedule> = {}): Promise<World> {
+    const world = createWorld();
+    await putSchedule(world.ctx, { ...hourly, ...more });
+    await world.pass(HOUR + 20_000, { ticks: false });
+    return world;
+  }
+
+  test.each(Object.entries(change))(
+    "files its job, by %s, and Scheduler's firing files no second one",
+    async (_, act) => {
+      const world = await afterTen();
+      const fired = parseOccurrence(world.schedules.inputOf("hourly", TEN));
+      await act(world);
+      expect(jobsOf(world)).toMatchObject([{ body: '{"n":1}', wantedAt: TEN }]);
+      expect(await fileOccurrence(world.ctx, fired)).toMatchObject({ outcome: "replayed" });
+    },
+  );
+
+  test("files those of its flexibleWindow, and no more than the last 25", async () => {
+    const world = await afterTen({ expression: "cron(* * * * ? *)", flexibleWindow: 10 * MINUTE });
+    await pauseSchedule(world.ctx, "hourly", true);
+    expect(jobsOf(world)).toHaveLength(12);
+    const wide = await afterTen({ expression: "cron(* * * * ? *)", flexibleWindow: HOUR });
+    await pauseSchedule(wide.ctx, "hourly", true);
+    expect(jobsOf(wide)).toHaveLength(25);
+  });
+
+  test("is made although only a newer version can read the expression", async () => {
+    const world = createWorld();
+    await world.schedules.create({ ...inScheduler, expression: "moon(full)" }, undefined);
+    await compare(world);
+    expect(await removeSchedule(world.ctx, "hourly")).toMatchObject({ expression: "moon(full)" });
+    expect(await namesOf(world)).toEqual([]);
+  });
+
+  test("files nothing if the schedule was paused, is as it was, was changed since, or has an untracked topic", async () => {
+    const world = await afterTen();
+    await putSchedule(world.ctx, hourly);
+    expect(jobsOf(world)).toEqual([]);
+    const changed = await afterTen();
+    await pauseSchedule(changed.ctx, "hourly", true);
+    await removeSchedule(changed.ctx, "hourly");
+    expect(jobsOf(changed)).toHaveLength(1);
+    const loose = await afterTen({ job: { topic: "events", body: "1" } });
+    await removeSchedule(loose.ctx, "hourly");
+    expect(jobsOf(loose)).toEqual([]);
+  });
+
+  test("is made, and reports the occurrence, if a deployment has removed the topic; it is not made if the job cannot be filed now", async () => {
+    const world = await afterTen({ job: { topic: "gone", body: "1" } });
+    await putSchedule(world.ctx, hourly);
+    expect(world.events).toContainEqual({ type: "missed", topic: "gone", schedule: "hourly", times: [TEN] });
+    const down = await afterTen();
+    down.pool.hooks.before = ({ keys }) => {
+      if (keys.some(({ pk }) => pk.startsWith("once#"))) throw DOWN;
+    };
+    await expect(putSchedule(down.ctx, other)).rejects.toMatchObject({ code: "unavailable" });
+    expect((await readSchedule(down.ctx, "hourly")).job.body).toBe('{"n":1}');
   });
 });
 

@@ -97,7 +97,7 @@ export function judgesOf(court: Court, settings: Settings) {
     work: workCountsOf(jobs, topics),
     keys: keysOf(bench("key")),
     timelines: timelinesOf(bench("timeline"), jobs),
-    recurring: recurringOf(bench("once").broken),
+    recurring: recurringOf(bench("once").broken, court),
   };
 }
 

@@ -1,7 +1,7 @@
 import { fromAttributes } from "../../../src/aws/attributes.ts";
 import type { Home } from "../../../src/core/home.ts";
-import { timeOf } from "../../../src/core/item-keys.ts";
-import type { SharedOnceItem, Tombstone } from "../../../src/core/items.ts";
+import { RECURRING, timeOf } from "../../../src/core/item-keys.ts";
+import type { RecurringItem, SharedOnceItem, Tombstone } from "../../../src/core/items.ts";
 import { sharedJobs } from "../../../src/protocol/store/shared-once-item.ts";
 import type { Row } from "../services/expressions.ts";
 import type { Judges } from "./judges.ts";
@@ -23,6 +23,7 @@ export function tellWrite(judges: Judges, before: Row | undefined, after: Row | 
   } else if (judges.work.isTended(pk)) judges.work.tended(pk, sk);
   else if (kind === "paused") judges.work.parked(id, row.revision?.N ?? "", before === undefined);
   else if (kind === "dead") judges.deadLetters.listed(id, timeOf(sk), after !== undefined);
+  else if (kind === RECURRING) judges.recurring.kept(sk, after && (fromAttributes(after) as RecurringItem));
   else if (kind === "once") tellOnceItem(judges, before, after);
   else if (kind === "tombstone")
     judges.tombstones.left(

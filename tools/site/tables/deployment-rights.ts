@@ -72,6 +72,10 @@ export const DEPLOYMENT_ACTIONS: Readonly<Record<string, Readonly<Record<string,
     sqs: "CreateQueue DeleteQueue GetQueueAttributes GetQueueUrl ListQueueTags SetQueueAttributes TagQueue UntagQueue",
   },
   "AWS::SQS::QueuePolicy": { sqs: "SetQueueAttributes" },
+  "AWS::Scheduler::Schedule": {
+    iam: "PassRole",
+    scheduler: "CreateSchedule DeleteSchedule GetSchedule UpdateSchedule",
+  },
   "AWS::Scheduler::ScheduleGroup": {
     scheduler:
       "CreateScheduleGroup DeleteSchedule DeleteScheduleGroup GetScheduleGroup ListTagsForResource TagResource UntagResource",
@@ -106,7 +110,8 @@ function resources(): CfnResource[] {
   const stack = new Stack(new App(), "Docs");
   const cancelOn = { detailType: "OrderPaid", key: "$.detail.key" };
   const topics = { handled: { cancelOn }, pulled: { consumer: "pull" as const }, called: { webhook: {} } };
-  const queue = new DelayQueue(stack, "Jobs", { topics, dashboard: true, removable: true });
+  const schedules = { nightly: { topic: "handled", expression: "cron(0 2 * * ? *)", body: null } };
+  const queue = new DelayQueue(stack, "Jobs", { topics, schedules, dashboard: true, removable: true });
   const fn = new LambdaFunction(stack, "Consumer", {
     code: Code.fromInline("exports.handler = async () => {}"),
     handler: "index.handler",
