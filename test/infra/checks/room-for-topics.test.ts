@@ -2,14 +2,14 @@ import { App, CfnResource, NestedStack, Stack } from "aws-cdk-lib";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../../infra/delay-queue.ts";
 import type { DelayQueueProps, TopicProps } from "../../../infra/props.ts";
-import { shopWith, templateOf } from "../shop-stack.ts";
+import { shopWith, someFunction, templateOf } from "../shop-stack.ts";
 import { expectKept, PULL, promisedBy, sizesIn, synth } from "./full-stacks.ts";
 
 describe("the room for further topics", () => {
   const many = (count: number, topic: TopicProps = {}) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`t${i}`, topic]));
 
-  it("is counted with 3 resources for each further pull topic, and 8 for each further topic with a handler", () => {
+  it("is counted with 3 resources for each further pull topic, and 8 for each further topic with a handler or a target", () => {
     const countOf = (topics: DelayQueueProps["topics"], handlers: readonly string[] = []) => {
       const { stack, queue } = shopWith({ topics });
       for (const topic of handlers) queue.addHandler(topic, "examples/order-timeout/close-order.ts");
@@ -17,6 +17,13 @@ describe("the room for further topics", () => {
     };
     expect(countOf(many(3, PULL)) - countOf(many(2, PULL))).toBe(3);
     expect(countOf(many(2), ["t0", "t1"]) - countOf(many(1), ["t0"])).toBe(8);
+    const targeted = (count: number) => {
+      const { stack, queue } = shopWith({ topics: many(count) });
+      const target = someFunction(stack, "Target");
+      for (let i = 0; i < count; i++) queue.addTarget(`t${i}`, target);
+      return Object.keys(templateOf(stack).Resources).length;
+    };
+    expect(targeted(2) - targeted(1)).toBe(8);
   });
 
   it("is told when the stack or an environment is nearly full, with the present sizes", () => {

@@ -17,7 +17,7 @@ test("the lines add up to the total, the largest first", () => {
   // Each of the fourteen lines may be rounded by half a cent, and lines under half a cent are not shown.
   expect(Math.abs(shown.reduce((sum, line) => sum + line, 0) - amount(dollars))).toBeLessThan(0.08);
   expect(shown).toEqual(shown.toSorted((a, b) => b - a));
-  expect(lines.find(({ name }) => name === "alarms")?.amount).toBe("7 alarms of CloudWatch");
+  expect(lines.find(({ name }) => name === "alarms")?.amount).toBe("8 alarms of CloudWatch");
 });
 
 test("says what the queue costs without jobs, which is a part of the total", () => {
