@@ -58,7 +58,9 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   await fileLooks(ctx, looks, by);
 
   // Before the job gets its later time, so that TTL deletes none in between.
-  const asked = { ...request.set, ...(request.asked && wantedOf(request.asked, dueAt)) };
+  // A job that keeps its turn has an earlier `dueAt`, but it expires by the time that was asked for now.
+  const wanted = request.asked && wantedOf(request.asked, Math.max(request.dueAt, now));
+  const asked = { ...request.set, ...wanted };
   const once = await prolongOnce(ctx, { ...home, ...asked }, start, by);
   const log = logAfter(home, now, { dueAt, ...moverOf(ctx, request) }, request.end);
   const moved = { dueAt, revision: home.revision + 1, log };
@@ -70,8 +72,8 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   const item = changed.item && readHome(changed.item, home.id);
   const found = isUnreadable(item) ? undefined : item;
   // A repeat after a lost answer finds its own effect. If another call has set the same values, only the log may differ.
-  const { log: _, ...wanted } = change.set;
-  if (!found || !(changed.changed || hasAttributes(found, wanted)))
+  const { log: _, ...others } = change.set;
+  if (!found || !(changed.changed || hasAttributes(found, others)))
     return { moved: false, home: found, together: changed.together };
 
   const { topic, id, attempt } = home;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { pauseTopic } from "../../../src/protocol/change/pause.ts";
 import { reschedule } from "../../../src/protocol/change/reschedule.ts";
 import { enqueue } from "../../../src/protocol/file/enqueue.ts";
@@ -201,6 +201,15 @@ describe("a call that postpones", () => {
       postponeUntil: BOUND,
     });
   });
+});
+
+test("a call beyond the bound keeps the job's turn, and the job expires by the time of the call", async () => {
+  const world = createWorld();
+  const asked = { delay: 2 * SECOND, maxDelay: 5 * SECOND };
+  await postpone(world, asked);
+  await pass(world, 7 * SECOND);
+  const { home } = await postpone(world, asked);
+  expect(home).toMatchObject({ dueAt: START + 5 * SECOND, wantedAt: START + 7 * SECOND });
 });
 
 describe("a job that many calls postpone beyond its bound starts at its bound", () => {
