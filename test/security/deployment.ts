@@ -23,6 +23,7 @@ import { createTables } from "../../local/template/tables.ts";
 import type { Scope, Template } from "../../local/template/template.ts";
 import type { DirectClient } from "../../src/client/direct-client.ts";
 import type { DirectWorker } from "../../src/client/direct-worker.ts";
+import type { runInChain } from "../../src/environment/process.ts";
 import type { Context } from "../../src/protocol/ports.ts";
 import { policyIn } from "../../src/settings/policy-text.ts";
 import { startDynamo, startSqs, useEndpoint } from "../aws/emulators.ts";
@@ -94,6 +95,8 @@ export type Deployment = {
   consume: (topic: ConsumedTopic, bodies: readonly string[], remaining?: number) => Promise<SQSBatchResponse>;
   /** A client inside AWS, with the rights of `queue.grantEnqueue(producer)`. */
   producer: DirectClient;
+  /** Makes calls of the producer from inside a job's handler. */
+  inHandler: typeof runInChain;
   /** As `call`, but a worker inside AWS makes the calls of pulled jobs: `queue.grantPull(topic, worker)`. */
   callByWorker: Deployment["call"];
   close: () => Promise<void>;
@@ -129,6 +132,7 @@ export async function deploy(): Promise<Deployment> {
     secrets,
     receivers,
     producer: functions.producer,
+    inHandler: functions.inHandler,
     output: () => written.join(""),
     pass,
     ...callsOf(functions),
@@ -264,7 +268,10 @@ async function loadFunctions(recorder: Recorder, environmentOf: (name: string) =
   const { handler: bring } = await load("JobsEventsApplier", () => import("../../functions/event.ts"));
   const tick = await loadTick(load, recorder);
   const consumers = await loadConsumers(load);
-  const { directClient } = await load("Shop", () => import("../../src/client/direct-client.ts"));
+  const { directClient, runInChain: inHandler } = await load("Shop", async () => ({
+    ...(await import("../../src/client/direct-client.ts")),
+    ...(await import("../../src/environment/process.ts")),
+  }));
   const producer = directClient();
   const { directWorker } = await load("Worker", () => import("../../src/client/direct-worker.ts"));
   const worker = directWorker();
@@ -274,7 +281,7 @@ async function loadFunctions(recorder: Recorder, environmentOf: (name: string) =
   };
   const { handler: promote } = promotions;
   const { handler: occur } = recurring;
-  return { api, receive, promote, occur, bring, tick, tickOfShards, consumers, producer, worker };
+  return { api, receive, promote, occur, bring, tick, tickOfShards, consumers, producer, inHandler, worker };
 }
 
 async function loadTick(load: Load, { reached }: Recorder, more?: Variables) {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { DAY } from "../../src/core/constants.ts";
+import { COUNTED_GENERATION, DAY } from "../../src/core/constants.ts";
 import { pauseKey } from "../../src/core/item-keys.ts";
 import { resumeTopic } from "../../src/protocol/change/pause.ts";
 import { MINUTE, SECOND } from "../support/world.ts";
@@ -79,7 +79,8 @@ async function fileByKey({ ok, newKey, fileByApi, call }: Scenes): Promise<void>
   for (let i = 0; i < 2; i++) await ok("POST", "/jobs", near);
   await ok("POST", "/jobs", { ...far, key, onDuplicate: "replace" });
   await ok("POST", "/jobs", { ...far, key, onDuplicate: "replace" }, once("replaced"));
-  await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "2h" });
+  const inChain = { "minutehand-chain": `${id}.${COUNTED_GENERATION}` };
+  await ok("PUT", `/topics/orders/jobs/${key}`, { body: marked(), delay: "2h" }, inChain);
   await ok("GET", `/topics/orders/jobs/${key}`);
   await ok("GET", `/jobs/${id}`);
   await ok("PATCH", `/jobs/${id}`, { delay: 0, body: marked({ n: 2 }) });
@@ -168,7 +169,7 @@ async function callBulks(scenes: Scenes): Promise<void> {
 
 export async function produce(scenes: Scenes): Promise<void> {
   const { newKey, withoutSqs } = scenes;
-  const { producer } = scenes;
+  const { producer, inHandler } = scenes;
   const key = newKey();
   const options = { delay: "1h", ...secrets };
   const { id } = await producer.enqueue("orders", marked(), { ...options, key });
@@ -202,7 +203,8 @@ export async function produce(scenes: Scenes): Promise<void> {
   await producer.cancelMany(filed.map((job) => (job instanceof Error ? "" : job.id)));
   const late = await producer.enqueue("events", marked(), { delay: 215 });
   await expect(producer.cancel(late.id)).rejects.toMatchObject({ code: "untracked-topic" });
-  await producer.enqueue("orders", marked(), { delay: "1h" });
+  const running = { id, chain: `${id}.${COUNTED_GENERATION - 1}` };
+  await inHandler(running, () => producer.enqueue("orders", marked(), { delay: "1h" }));
 }
 
 /** Pauses, resumes and limits of a topic: the API's calls for them, and calls of the API and a producer that file jobs meanwhile. */
