@@ -148,8 +148,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    * change of the queue's policy publishes a new version.
    *
    * Sets the function's environment (`MINUTEHAND_*`), its event source with partial batch responses, and its permissions. Sets the ready
-   * queue's visibility timeout to the function's timeout plus 30 s. The function's role can read and write every job of the table, because the table is not divided by topic; also for an untracked
-   * topic, because its tracking may change while jobs wait.
+   * queue's visibility timeout to the function's timeout plus 30 s. The function's role can read and write every job of the table, because
+   * the table is not divided by topic; also for an untracked topic, because its tracking may change while jobs wait.
    *
    * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; if the function has the environment of
    * another queue, or a timeout of less than 10 s; if the batch size is not 1 to 10; and if the function is imported, or the version is not

@@ -1,3 +1,4 @@
+import { percentile } from "../../src/general/percentile.ts";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 
 export type Lateness = {
@@ -25,9 +26,4 @@ export function latenessByTopic(
       return [topic, { p50: percentile(late, 0.5), p99: percentile(late, 0.99), runs: late.length }];
     }),
   );
-}
-
-/** The smallest value that at least this share of the sorted values does not exceed. */
-function percentile(sorted: readonly number[], share: number): number {
-  return sorted[Math.max(Math.ceil(sorted.length * share) - 1, 0)] ?? 0;
 }

@@ -2,10 +2,10 @@ import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import type * as Esbuild from "esbuild";
 import {
-  bundledFiles,
   COMMON_JS,
   ES_MODULE,
   exportsOf,
+  filesOfBundle,
   nextOptions,
 } from "../../src/general/handler-bundle.ts";
 import { requirePackages } from "../../src/general/optional-packages.ts";
@@ -112,7 +112,7 @@ export function bundle(entry: string, root: string, choices: BundleChoices = {})
     code,
     chunks: new Map([...files].filter(([name]) => !name.startsWith(file))),
     map: files.get(`${file}.map`),
-    inputs: bundledFiles(metafile).sort(),
+    inputs: filesOfBundle(metafile).sort(),
     exports: exportsOf(metafile, Buffer.from(code).toString()),
     leftToRuntime: external.filter((name) => !options.external?.includes(name)),
     options,

@@ -3,6 +3,7 @@ import { type Check, onlyFor, wholeNumber } from "../../src/core/check.ts";
 import { BODY_BYTES, LONGEST_WINDOW_MINUTES, SCHEDULE_INPUT_BYTES } from "../../src/core/constants.ts";
 import { JOB_OPTIONS, type JobOption } from "../../src/core/job-options.ts";
 import { toJson } from "../../src/core/json.ts";
+import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../../src/core/occurrence.ts";
 import { parseExpression } from "../../src/cron/expression.ts";
 import { unknownNames } from "../../src/general/unknown-names.ts";
 import { DECLARED_OPTIONS, declaredInput } from "../declared-schedule.ts";
@@ -32,10 +33,10 @@ export function scheduleChecks(
     const topic = Object.hasOwn(topics, schedule.topic) ? topics[schedule.topic] : undefined;
     return [
       {
-        holds: /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/.test(name),
+        holds: SCHEDULE_NAME.test(name),
         rule: "a schedule's name must fit into EventBridge Scheduler",
         actual: name,
-        allowed: '1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
+        allowed: SCHEDULE_NAME_RULE,
       },
       {
         holds: topic !== undefined,

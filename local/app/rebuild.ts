@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { BuildFailure, BuildOptions, BuildResult, Message } from "esbuild";
-import { bundledFiles, exportsOf, nextOptions } from "../../src/general/handler-bundle.ts";
+import { exportsOf, filesOfBundle, nextOptions } from "../../src/general/handler-bundle.ts";
 import { withoutPackages } from "../../src/general/package-files.ts";
 import { errorText } from "../local-error.ts";
 import type { FunctionSpec } from "../template/resources.ts";
@@ -27,7 +27,7 @@ export async function rebuildFunction(
   const { absWorkingDir = root } = build;
   try {
     const { outputFiles, metafile } = await buildHandler({ ...build, write: false, metafile: true });
-    const inputs = withoutPackages(bundledFiles(metafile).map((path) => resolve(absWorkingDir, path)));
+    const inputs = withoutPackages(filesOfBundle(metafile).map((path) => resolve(absWorkingDir, path)));
     const exported = spec.handler.slice(spec.handler.lastIndexOf(".") + 1);
     const code = outputFiles.find(({ path }) => !path.endsWith(".map"))?.text ?? "";
     if (exportsOf(metafile, code)?.includes(exported) === false)

@@ -2,6 +2,7 @@ import type { JobSummary } from "../client/answers.ts";
 import type { Client } from "../client/client.ts";
 import { NEAR_BY_ANY_CLOCK } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
+import { percentile } from "../general/percentile.ts";
 import { allOf } from "./lists.ts";
 
 const SECOND = 1000;
@@ -158,6 +159,6 @@ function proofOf({ what, isKept, isCancelled }: Part, jobs: number, found: reado
   const late = kept
     .map(({ claimedAt = "", dueAt }) => Date.parse(claimedAt) - Date.parse(dueAt))
     .sort((one, other) => one - other);
-  const at = (share: number) => late[Math.ceil(share * late.length) - 1] ?? 0;
+  const at = (share: number) => percentile(late, share);
   return { what, jobs, kept: kept.length, median: at(0.5), p99: at(0.99), most: at(1) };
 }

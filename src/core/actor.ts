@@ -1,7 +1,7 @@
 import { truncate } from "../general/text.ts";
 import { ACTOR_NAME_BYTES, REASON_BYTES } from "./constants.ts";
 
-/** What of a topic can give a job a later start. */
+/** The parts of a topic that can give a job a later start. */
 const HOLDERS = ["limit", "pause", "window"] as const;
 export type Holder = (typeof HOLDERS)[number];
 
@@ -12,8 +12,8 @@ export type Holder = (typeof HOLDERS)[number];
 export const ACTOR_KINDS = ["caller", "event", "schedule", "bulk", "topic", "sqs", ...HOLDERS] as const;
 
 /**
- * `name`: of a caller or a bulk: the session of AWS that signed the call, or whom its authorizer names; of an event: its id; of a schedule: its name. `reason`: what the
- * caller has said. Both are cut to fit, because each move writes the whole log.
+ * `name`: of a caller or a bulk: the session of AWS that signed the call, or the name that the API's authorizer gave; of an event: its id; of a
+ * schedule: its name. `reason`: what the caller has said. Both are cut to fit, because each move writes the whole log.
  */
 export type Actor = { kind: (typeof ACTOR_KINDS)[number]; name?: string; reason?: string };
 

@@ -56,6 +56,11 @@ export function untrackedTopic(topic: string, what: string): MinutehandError {
   );
 }
 
+/** Makes the error of a call that other calls have outrun at each try. `what`: what they keep changing. */
+export function keepsChanging(what: string, data: Record<string, unknown> = {}): MinutehandError {
+  return new MinutehandError("unavailable", `other calls keep changing ${what}; repeat the call`, data);
+}
+
 /** Answers anything that was thrown as an `Error`. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(messageOf(thrown));

@@ -25,6 +25,10 @@ export type Schedule = {
 /** One time of a schedule, with the job to file. */
 export type Occurrence = { readonly name: string; readonly time: number; readonly job: Template };
 
+/** A name that EventBridge Scheduler allows, except `.` and `..`, which a URL parser would remove from a path. */
+export const SCHEDULE_NAME = /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/;
+export const SCHEDULE_NAME_RULE = '1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."';
+
 const VERSION = 1;
 
 /** The token of an occurrence's once item. No caller's `Idempotency-Key` equals it (see `applyRule`). */

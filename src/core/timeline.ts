@@ -27,7 +27,7 @@ export function logAfter(
 ): LogEntry[] {
   const ended = home.state === "dead" ? deathOf(home) : endOf(home, at, end);
   const moved: LogEntry = { what, at, dueAt, ...(by && { by }) };
-  const log: LogEntry[] = [...(home.log ?? []), ...runOf(home), ...ended, moved];
+  const log: LogEntry[] = [...(home.log ?? []), ...runOf(home, at), ...ended, moved];
   return fitted(log.slice(-LOG_ENTRIES));
 }
 
@@ -50,7 +50,7 @@ export function timelineOf(home: Home): Happening[] {
   const { id, createdAt: at, log = [] } = home;
   const by = home.once === undefined ? undefined : filerOf(home, home.once);
   const filed: Happening = { what: "filed", at, dueAt: addressOf(id).time, ...(by && { by }) };
-  return [filed, ...log, ...runOf(home), ...finishOf(home)].slice(-LOG_ENTRIES);
+  return [filed, ...log, ...runOf(home, home.finishedAt), ...finishOf(home)].slice(-LOG_ENTRIES);
 }
 
 /** The schedule or the event that has filed a job, as far as its once items tell. */
@@ -65,21 +65,28 @@ function filerOf({ createdAt, eventAt }: Home, once: string): Actor | undefined 
   return undefined;
 }
 
-/** Answers the start that the job was given since its last move, the message that reached a consumer, and the run that it started. */
-function runOf({ sentAt, claimedAt, token, ...home }: Home): LogEntry[] {
+/**
+ * Answers the start that the job was given since its last move, the message that reached a consumer, and the run that it started. `end`: when
+ * the job was moved or ended, ms since the epoch.
+ */
+function runOf({ sentAt, claimedAt, token, ...home }: Home, end: number | undefined): LogEntry[] {
   const isRun = token !== undefined && claimedAt !== undefined;
   const attempt = isRun ? home.attempt : home.attempt + 1;
   const sent: LogEntry[] = sentAt === undefined ? [] : [{ what: "sent", at: sentAt, attempt }];
   // A message that was sent before may claim the job.
-  const before = [...holdOf(home), ...sent].sort((a, b) => a.at - b.at);
+  const before = [...holdOf(home, isRun ? claimedAt : end), ...sent].sort((a, b) => a.at - b.at);
   if (!isRun) return before;
   const late = Math.max(claimedAt - startsAt(home), 0);
   return [...before, { what: "claimed", at: claimedAt, attempt, late }];
 }
 
-function holdOf({ heldUntil, heldBy }: Pick<Home, "heldUntil" | "heldBy">): LogEntry[] {
+/** `latest`: a call that came a moment before the hold may have claimed, moved or cancelled the job a moment after it. */
+function holdOf(
+  { heldUntil, heldBy }: Pick<Home, "heldUntil" | "heldBy">,
+  latest = Number.POSITIVE_INFINITY,
+): LogEntry[] {
   if (heldUntil === undefined || heldBy === undefined) return [];
-  return [{ what: "held", at: heldBy.at, until: heldUntil, by: actorOf(heldBy.kind) }];
+  return [{ what: "held", at: Math.min(heldBy.at, latest), until: heldUntil, by: actorOf(heldBy.kind) }];
 }
 
 /** Answers the end of the last run. A run without an end has crashed. */

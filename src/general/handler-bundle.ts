@@ -114,6 +114,6 @@ export function exportsOf({ inputs, outputs }: Metafile, code: string): readonly
 }
 
 /** Other inputs in esbuild's metafile are text in its options. */
-export function bundledFiles({ inputs }: Pick<Metafile, "inputs">): string[] {
+export function filesOfBundle({ inputs }: Pick<Metafile, "inputs">): string[] {
   return Object.keys(inputs).filter((input) => !input.startsWith("<data:"));
 }

@@ -14,6 +14,7 @@ import {
 } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
+import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../core/occurrence.ts";
 import { parseDuration } from "../general/times.ts";
 import { request } from "./named.ts";
 
@@ -39,11 +40,7 @@ export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 characters o
 
 export const key = matching(KEY_PATTERN, KEY_RULE);
 
-/** A name that EventBridge Scheduler allows, except `.` and `..`, which a URL parser would remove from a path. */
-export const scheduleName = matching(
-  /^(?!\.{1,2}$)[0-9A-Za-z._-]{1,64}$/,
-  'must be 1 to 64 characters of 0-9, A-Z, a-z and .-_ and neither "." nor ".."',
-);
+export const scheduleName = matching(SCHEDULE_NAME, `must be ${SCHEDULE_NAME_RULE}`);
 
 const JOB_ID_RULE = "must be a job's id: the 26 characters that enqueue answered";
 export const jobId = z

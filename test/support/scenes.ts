@@ -17,6 +17,15 @@ export const isAt = (prefix: string, operation?: string) => (call: Call) =>
   (operation === undefined || call.operation === operation) &&
   call.keys.some(({ pk }) => pk.startsWith(prefix));
 
+/** From now on Scheduler's copies of schedules invoke another function than that of the present deployment. */
+export function aimElsewhere({ schedules }: World): void {
+  const { read } = schedules;
+  schedules.read = async (name) => {
+    const stored = await read(name);
+    return stored && { ...stored, isAimed: false };
+  };
+}
+
 /** Runs `act` just before the first pool call that `matches`, as if another process were faster. */
 export function meanwhile(world: World, matches: (call: Call) => boolean, act: () => Promise<unknown>): void {
   world.pool.hooks.before = async (call) => {

@@ -4,6 +4,7 @@ import { toJson } from "../../core/json.ts";
 import type { MessageJob } from "../../core/message.ts";
 import type { Context, Timers } from "../../protocol/ports.ts";
 import { THROTTLED_WAITS } from "../../settings/target-times.ts";
+import { answerWithin } from "../answer-within.ts";
 import { oneLineError } from "../error-text.ts";
 import type { RunJob } from "../run-jobs.ts";
 import { endingOf } from "./answer.ts";
@@ -23,7 +24,7 @@ export function targetRun(
     try {
       const invoked = await unlessThrottled(
         ctx,
-        () => invokeFor(invoke, eventOf(job, topic), longest, signal),
+        () => answerWithin(longest / 1000, signal, (either) => invoke(eventOf(job, topic), either)),
         wait,
       );
       if (!("throttled" in invoked)) return endingOf(invoked, job);
@@ -38,21 +39,6 @@ export function targetRun(
 /** The fields of a job that a puller gets, without those of its lease. */
 function eventOf({ id, key, attempt, dueAt, body, headers }: MessageJob, topic: string): string {
   return toJson({ id, topic, key, attempt, dueAt, body, headers });
-}
-
-async function invokeFor(
-  invoke: Invoke,
-  event: string,
-  longest: number,
-  signal: AbortSignal,
-): Promise<Invoked> {
-  const timeout = AbortSignal.timeout(longest);
-  try {
-    return await invoke(event, AbortSignal.any([signal, timeout]));
-  } catch (error) {
-    if (!timeout.aborted || signal.aborted) throw error;
-    throw new Error(`no answer within ${longest / 1000} s`, { cause: error });
-  }
 }
 
 /** Invokes again after each of `THROTTLED_WAITS`: a function that Lambda did not start has not run. */

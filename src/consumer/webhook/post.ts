@@ -4,21 +4,14 @@ import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { hostOf } from "../../settings/callback-url.ts";
 import { isPublicAddress } from "../../settings/public-address.ts";
+import { answerWithin } from "../answer-within.ts";
 import { startOfBody } from "./body-text.ts";
 import type { Call, Post, Reply } from "./call.ts";
 
 /** Every call has a connection of its own, so that it connects only to addresses that were checked for it, and follows no redirect. */
 export function httpPost(lookup: LookupFunction = lookUp as LookupFunction): Post {
-  return async (call, signal) => {
-    const timeout = AbortSignal.timeout(call.policy.timeout * 1000);
-    try {
-      return await exchange(call, AbortSignal.any([signal, timeout]), lookup);
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      if (timeout.aborted) throw new Error(`no answer within ${call.policy.timeout} s`, { cause: error });
-      throw error;
-    }
-  };
+  return (call, signal) =>
+    answerWithin(call.policy.timeout, signal, (either) => exchange(call, either, lookup));
 }
 
 async function exchange(call: Call, signal: AbortSignal, lookup: LookupFunction): Promise<Reply> {

@@ -1,6 +1,6 @@
 import { changedMeanwhile, type IfMatch, isAsSeen } from "../../core/as-seen.ts";
 import { WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { keepsChanging, MinutehandError } from "../../core/errors.ts";
 import { crashOf, type Head, type Home } from "../../core/home.ts";
 import { isUnreadable, type Unreadable, unreadableError } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";
@@ -105,7 +105,7 @@ async function cancelAll<H extends Head>(
     answer instanceof Error || answer.state !== "cancelled" ? [] : answer,
   );
   await syncPromotions(ctx, cancelled);
-  return ids.map((id) => answers.get(id) ?? keepsChanging(id));
+  return ids.map((id) => answers.get(id) ?? keepsChanging(`job ${id}`, { id }));
 }
 
 /** Tries once to cancel jobs. `isRepeated`: an earlier try may have cancelled some of the jobs, and its answer was lost. */
@@ -190,8 +190,4 @@ async function finishCancel<H extends Head>(ctx: Context, home: H): Promise<H> {
   await releaseKey(ctx, home, home.expiresAt ?? 0, ctx.clock() + WRITER_DEADLINE);
   ctx.report({ type: "cancelled", topic: home.topic, id: home.id });
   return home;
-}
-
-function keepsChanging(id: string): MinutehandError {
-  return new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`, { id });
 }

@@ -57,10 +57,10 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
   // rule: look-before-home
   await fileLooks(ctx, looks, by);
 
-  // Before the job gets its later time, so that TTL deletes none in between.
   // A job that keeps its turn has an earlier `dueAt`, but it expires by the time that was asked for now.
   const wanted = request.asked && wantedOf(request.asked, Math.max(request.dueAt, now));
   const asked = { ...request.set, ...wanted };
+  // Before the job gets its later time, so that TTL deletes none in between.
   const once = await prolongOnce(ctx, { ...home, ...asked }, start, by);
   const log = logAfter(home, now, { dueAt, ...moverOf(ctx, request) }, request.end);
   const moved = { dueAt, revision: home.revision + 1, log };

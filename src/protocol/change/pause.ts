@@ -1,5 +1,5 @@
 import { MAPPING_FOLLOWS, NEXT_TICK, PAUSE_KNOWN_FOR, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError, messageOf } from "../../core/errors.ts";
+import { keepsChanging, MinutehandError, messageOf } from "../../core/errors.ts";
 import { PAUSED_TOPICS, pausedTopicKey, pauseKey } from "../../core/item-keys.ts";
 import { ITEM_VERSION, type Pause } from "../../core/items.ts";
 import { requireReadable } from "../../core/readable.ts";
@@ -124,10 +124,7 @@ async function changePause(
     expireKnownPause(ctx, topic);
     if (isWritten) ctx.report({ type: change.set.state === "paused" ? "paused" : "resumed", topic });
   }
-  throw new MinutehandError(
-    "unavailable",
-    `other calls keep changing the pause of topic ${topic}; repeat the call`,
-  );
+  throw keepsChanging(`the pause of topic ${topic}`);
 }
 
 /** Answers all topics that were ever paused, also those that a deploy has removed. */

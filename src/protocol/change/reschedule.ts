@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { keepsChanging } from "../../core/errors.ts";
 import { type Home, isBeyondBound, startsAt } from "../../core/home.ts";
 import { absentOptionsOf, keptOptionsOf } from "../../core/job-options.ts";
 import { type CallMark, type OnceNote, onceNotesOf, onceText, withCall } from "../../core/once.ts";
@@ -66,7 +66,7 @@ export async function reschedule(
     await syncPromotions(ctx, [moved.home]);
     return moved.home;
   }
-  throw new MinutehandError("unavailable", `other calls keep changing job ${id}; repeat the call`);
+  throw keepsChanging(`job ${id}`);
 }
 
 /** Does the last steps of a call again: an earlier try may have died before them. */

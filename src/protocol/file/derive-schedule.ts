@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { MinutehandError } from "../../core/errors.ts";
+import { keepsChanging, MinutehandError } from "../../core/errors.ts";
 import { occurrenceInput, type Schedule, storedInput } from "../../core/occurrence.ts";
 import type { Context, Schedules, StoredSchedule } from "../ports.ts";
 import { nextOccurrences, startDateOf } from "./occurrences.ts";
@@ -22,7 +22,7 @@ export async function derive(ctx: Context, name: string): Promise<boolean> {
     if (await isDerived(ctx, kept, copy)) return written !== undefined;
     if (await writeCopy(ctx, kept, copy)) written = kept.revision;
   }
-  throw changedMeanwhile(name);
+  throw keepsChanging(`schedule ${name}`);
 }
 
 /** Says whether Scheduler's copy is what the item says, or belongs to a deployment. An unneeded update could lose an occurrence that is due. */
@@ -55,11 +55,6 @@ async function writeCopy(ctx: Context, kept: Kept, copy: StoredSchedule | undefi
 /** The schedule with its job's body as it is stored. */
 export function asStored(schedule: Schedule): Schedule {
   return { ...schedule, ...storedInput(occurrenceInput(schedule)) };
-}
-
-export function changedMeanwhile(name: string): MinutehandError {
-  const why = `other calls keep changing schedule ${name}; repeat the call`;
-  return new MinutehandError("unavailable", why);
 }
 
 /** @throws `unavailable` */

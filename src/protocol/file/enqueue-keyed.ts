@@ -1,7 +1,7 @@
 import { actorOf } from "../../core/actor.ts";
 import { requireAsSeen } from "../../core/as-seen.ts";
 import { KNOWN_CALLS } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { keepsChanging, MinutehandError } from "../../core/errors.ts";
 import { type Home, type HomeIn, isFinished, isRunning } from "../../core/home.ts";
 import { keyItemKey } from "../../core/item-keys.ts";
 import { ITEM_VERSION, type Tombstone } from "../../core/items.ts";
@@ -68,10 +68,7 @@ export async function fileKeyed(
     if (outcome.done) return sendAndReport(ctx, filed);
     if (once && outcome.refused.at(-1) !== false) return "displaced";
   }
-  throw new MinutehandError(
-    "unavailable",
-    `other calls keep changing the key of a job of topic ${job.topic}; repeat the call`,
-  );
+  throw keepsChanging(`the key of a job of topic ${job.topic}`);
 }
 
 /** A write that comes between is refused: it changes the holder's revision, or the job that the key names. */

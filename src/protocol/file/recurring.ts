@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { EVENT_AFTER, SCHEDULE_INPUT_BYTES } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { keepsChanging, MinutehandError } from "../../core/errors.ts";
 import { type Occurrence, occurrenceInput, occurrenceToken, type Schedule } from "../../core/occurrence.ts";
 import type { Enqueued, NewJob } from "../new-job.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
-import { asStored, changedMeanwhile, derive, schedulesOf, TRIES } from "./derive-schedule.ts";
+import { asStored, derive, schedulesOf, TRIES } from "./derive-schedule.ts";
 import { enqueue } from "./enqueue.ts";
 import { enqueueCounted } from "./filing-limit.ts";
 import { findSchedule } from "./find-schedule.ts";
@@ -72,7 +72,7 @@ export async function removeSchedule(ctx: Context, name: string): Promise<Schedu
       return removed;
     }
   }
-  throw changedMeanwhile(name);
+  throw keepsChanging(`schedule ${name}`);
 }
 
 /** Files one job of a schedule now, in addition to the schedule's occurrences. @throws `schedule-not-found`, and as `enqueue` */
@@ -115,7 +115,7 @@ async function change(
     await deriveOrTakeBack(ctx, schedule, before, seen);
     return { before, schedule };
   }
-  throw changedMeanwhile(name);
+  throw keepsChanging(`schedule ${name}`);
 }
 
 /**

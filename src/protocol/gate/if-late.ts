@@ -18,7 +18,10 @@ export function findExpired(jobs: readonly MessageJob[], now: number): TooLate[]
   );
 }
 
-/** Jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. If a job was late already when somebody asked for it, that time counts too. */
+/**
+ * Jobs that are later than their topic's `ifLate` allows, counted from `lateSince`. If a job was late already when somebody asked for it, that
+ * time counts too.
+ */
 export function findTooLate(topicNow: TopicNow, jobs: readonly MessageJob[], now: number): TooLate[] {
   const { ifLate } = topicNow.policy;
   if (!ifLate) return [];

@@ -1,5 +1,5 @@
 import { LONGEST_LEASE, VISIBILITY_MARGIN, WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { keepsChanging, MinutehandError } from "../../core/errors.ts";
 import { type Home, isRunning } from "../../core/home.ts";
 import { hideSecondsOf } from "../../core/packs.ts";
 import { decodeReceipt, type Receipt } from "../../core/receipt.ts";
@@ -64,7 +64,7 @@ export async function extend(
     await putAway(ctx, topic, [away]);
     return { home: changed.item as Home, leaseUntil: leaseEnd };
   }
-  throw new MinutehandError("unavailable", `other calls keep changing job ${claim.id}; repeat the call`);
+  throw keepsChanging(`job ${claim.id}`);
 }
 
 /** An untracked job has no claim (`claim`). */

@@ -13,6 +13,7 @@ import {
   removeSchedule,
   runSchedule,
 } from "../../../src/protocol/file/recurring.ts";
+import { aimElsewhere } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, START, type World } from "../../support/world.ts";
 
 const hourly: NewSchedule = {
@@ -414,11 +415,7 @@ describe("the tick's comparison", () => {
   test("writes what invokes another function than that of the present deployment", async () => {
     const world = createWorld();
     await putSchedule(world.ctx, hourly);
-    const { read } = world.schedules;
-    world.schedules.read = async (name) => {
-      const stored = await read(name);
-      return stored && { ...stored, isAimed: false };
-    };
+    aimElsewhere(world);
     const update = vi.spyOn(world.schedules, "update");
     await compare(world);
     expect(update).toHaveBeenCalledTimes(1);

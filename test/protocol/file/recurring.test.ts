@@ -14,6 +14,7 @@ import {
   runSchedule,
 } from "../../../src/protocol/file/recurring.ts";
 import { consume } from "../../support/consume.ts";
+import { aimElsewhere } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, START, type World } from "../../support/world.ts";
 
 const NINE = START;
@@ -190,11 +191,7 @@ describe("a schedule that is put", () => {
   test("with unchanged fields is written if it invokes another function", async () => {
     const world = createWorld();
     await put(world);
-    const { read } = world.schedules;
-    world.schedules.read = async (name) => {
-      const stored = await read(name);
-      return stored && { ...stored, isAimed: false };
-    };
+    aimElsewhere(world);
     const update = vi.spyOn(world.schedules, "update");
     await put(world);
     expect(update).toHaveBeenCalledTimes(1);

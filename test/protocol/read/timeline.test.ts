@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Home } from "../../../src/core/home.ts";
+import { timelineOf } from "../../../src/core/timeline.ts";
 import { jobJson } from "../../../src/http/job-json.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { cancelByEvent } from "../../../src/protocol/change/cancel-by-event.ts";
@@ -229,6 +230,21 @@ describe("a timeline", () => {
       "1 retried, due 16",
       // The first job runs again in that second.
       "1 held, until 17, limit",
+    ]);
+  });
+
+  test("tells a hold before the cancel that came a moment earlier and was written a moment later", async () => {
+    const world = createWorld({ topics: { slow: { maxPerSecond: 1 } } });
+    await world.tick();
+    await world.file({ topic: "slow" });
+    const { id } = await world.file({ topic: "slow" });
+    const home = await world.home(id);
+    const finishedAt = (home.heldBy?.at ?? 0) - 1;
+    const cancelled = { ...home, state: "cancelled", finishedAt, expiresAt: 0 } as Home;
+    expect(timelineOf(cancelled).map(({ what, at }) => [what, at])).toEqual([
+      ["filed", START],
+      ["held", finishedAt],
+      ["cancelled", finishedAt],
     ]);
   });
 

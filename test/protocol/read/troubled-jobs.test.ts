@@ -38,6 +38,19 @@ async function failAll(world: World): Promise<void> {
     await world.pass(1);
 }
 
+/** A world in which 150 jobs wait two hours for their retry, more than a report counts. */
+async function manyRetries(): Promise<World> {
+  const world = createWorld(
+    { topics: { work: { consumer: "pull", backoff: { waits: [7200] }, maxAttempts: 3 } } },
+    FEW,
+  );
+  await world.tick();
+  await file(world, 150, START, "work");
+  await world.pass(2 * SECOND);
+  await failAll(world);
+  return world;
+}
+
 describe("the report of a topic says how many jobs are late, and since when the oldest", () => {
   test("is, from five seconds after it could have started", async () => {
     const world = createWorld();
@@ -111,14 +124,7 @@ describe("the report of a topic says how many jobs are late, and since when the 
   });
 
   test("although many more of its jobs wait for a retry", async () => {
-    const world = createWorld(
-      { topics: { work: { consumer: "pull", backoff: { waits: [7200] }, maxAttempts: 3 } } },
-      FEW,
-    );
-    await world.tick();
-    await file(world, 150, START, "work");
-    await world.pass(2 * SECOND);
-    await failAll(world);
+    const world = await manyRetries();
     const { dueAt } = await world.file({ topic: "work", delay: 0 });
     await world.pass(90 * MINUTE);
     const { late, retrying } = await report(world);
@@ -224,14 +230,7 @@ describe("the report of a topic says how many jobs wait for a retry", () => {
   });
 
   test("with the newest error of more retries than are counted", async () => {
-    const world = createWorld(
-      { topics: { work: { consumer: "pull", backoff: { waits: [7200] }, maxAttempts: 3 } } },
-      FEW,
-    );
-    await world.tick();
-    await file(world, 150, START, "work");
-    await world.pass(2 * SECOND);
-    await failAll(world);
+    const world = await manyRetries();
     const { retrying } = await report(world);
     const failedAt = world.now() - 1;
     expect(retrying).toMatchObject({ atLeast: true, error: `HTTP 503 at ${failedAt}`, failedAt });

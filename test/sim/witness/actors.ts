@@ -34,7 +34,9 @@ export function actorsOf(settings: Settings) {
         const [id, revision] =
           second === undefined ? [request.wishes[0]?.place ?? "", first] : [first, second];
         const home = jobs.homeOf(id);
-        const isOther = home && (home.revision > Number(revision) || isFinished(home));
+        // The tag may be of a job that has taken the key, and not of the job that the call names.
+        const isOther =
+          answer.body.id !== id || (home && (home.revision > Number(revision) || isFinished(home)));
         if (!isOther) violate("If-Match", id, `refused although it is as seen: ${request.seen}`);
         const isDone = mates.some(({ reason, hasChanged }) => hasChanged && reason === request.reason);
         if (isDone) violate("If-Match", id, `changed by a call that was refused: ${request.reason}`);

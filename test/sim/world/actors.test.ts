@@ -60,7 +60,7 @@ it("a change must not be made of a revision that its caller did not see", () => 
 
 it("a call must not be refused for a job that is as seen, nor after it has changed the job", () => {
   const { wrong, ask, move } = scene();
-  const refused = { status: 412, body: { code: "changed-meanwhile" } };
+  const refused = { status: 412, body: { code: "changed-meanwhile", id } };
   ask(...MOVE, { "if-match": `"${id}.3"` })(refused);
   expect(wrong).toEqual([`If-Match: refused although it is as seen: ${id}.3`]);
   ask(...MOVE, { "if-match": `"${id}.2"` })(refused);
@@ -68,6 +68,15 @@ it("a call must not be refused for a job that is as seen, nor after it has chang
   move(caller);
   ask(...MOVE, { "if-match": `"${id}.2"` })(refused);
   expect(wrong.at(-1)).toBe("If-Match: changed by a call that was refused: why");
+});
+
+it("a tag of another job is refused", () => {
+  const { wrong, ask } = scene();
+  ask(...MOVE, { "if-match": `"${id}.3"` })({
+    status: 412,
+    body: { code: "changed-meanwhile", id: "another" },
+  });
+  expect(wrong).toEqual([]);
 });
 
 it("a late redrive keeps the one time for which it has asked", () => {
