@@ -1,6 +1,6 @@
 import type { JobSummary } from "../client/answers.ts";
 import type { Client } from "../client/client.ts";
-import { NEAR_BY_ANY_CLOCK } from "../core/constants.ts";
+import { LATE_AFTER, NEAR_BY_ANY_CLOCK } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { percentile } from "../general/percentile.ts";
 import { allOf } from "./lists.ts";
@@ -24,19 +24,28 @@ const CANCELLED = [60 * SECOND, 90 * SECOND] as const;
 const SWEPT = [NEAR_BY_ANY_CLOCK + 20 * SECOND, NEAR_BY_ANY_CLOCK + 50 * SECOND] as const;
 
 const PARTS: readonly Part[] = [
-  { what: "on time, filed shortly before due", due: SOON, isKept: hasRunOnce },
-  { what: "on time, sent by the tick", due: SWEPT, isKept: hasRunOnce },
+  { what: "on time, filed shortly before due", due: SOON, isKept: ranAtOnce },
+  { what: "on time, sent by the tick", due: SWEPT, isKept: ranAtOnce },
   { what: "cancelled, and never run", due: CANCELLED, isCancelled: true, isKept: wasNeverRun },
-  {
-    what: "run again after a failure",
-    due: SOON,
-    fails: true,
-    isKept: ({ state, attempt }) => state === "done" && attempt > 1,
-  },
+  { what: "run again after a failure", due: SOON, fails: true, isKept: ranAgain },
 ];
 
-function hasRunOnce({ state, attempt }: JobSummary): boolean {
-  return state === "done" && attempt === 1;
+function ranAtOnce(job: JobSummary): boolean {
+  return isOnTime(job) && job.attempt === 1;
+}
+
+function ranAgain(job: JobSummary): boolean {
+  return isOnTime(job) && job.attempt > 1;
+}
+
+/** The time is the one from which the API calls a waiting job late. A cold start of the handler lies within it. */
+function isOnTime(job: JobSummary): boolean {
+  return job.state === "done" && lateness(job) <= LATE_AFTER;
+}
+
+/** How long after its due time the last run of a job started: ms. */
+function lateness({ claimedAt = "", dueAt }: JobSummary): number {
+  return Date.parse(claimedAt) - Date.parse(dueAt);
 }
 
 function wasNeverRun({ state, claimedAt }: JobSummary): boolean {
@@ -96,13 +105,8 @@ export function startRun(api: Client, plan: Plan, { clock, wait }: Surroundings)
   let filing: Promise<unknown> = Promise.resolve();
   const cancel = async (tag: string): Promise<number> =>
     (await api.bulk({ action: "cancel", topic: plan.topic, tag, ...range })).changed;
-  const look = (): Promise<Proof[]> =>
-    Promise.all(
-      parts.map(async (part) => {
-        const jobs = await allOf(api.list({ topic: plan.topic, tag: part.tag, ...range }));
-        return proofOf(part, plan.jobs, jobs);
-      }),
-    );
+  const look = (): Promise<JobSummary[][]> =>
+    Promise.all(parts.map(({ tag }) => allOf(api.list({ topic: plan.topic, tag, ...range }))));
   return {
     async prove(onProgress) {
       filing = Promise.all(parts.map((part) => file(api, plan, part, began)));
@@ -112,13 +116,13 @@ export function startRun(api: Client, plan: Plan, { clock, wait }: Surroundings)
         onProgress(`the last job is due in ${Math.ceil((last - now) / SECOND)} s`);
         await wait(Math.min(LOOK_EVERY, last - now));
       }
-      let proofs = await look();
-      while (proofs.some(({ kept, jobs }) => kept < jobs) && clock() < last + PATIENCE) {
+      let found = await look();
+      while (!found.every((jobs) => hasEnded(jobs, plan.jobs)) && clock() < last + PATIENCE) {
         onProgress("waiting for the last jobs to end");
         await wait(LOOK_EVERY);
-        proofs = await look();
+        found = await look();
       }
-      return proofs;
+      return parts.map((part, i) => proofOf(part, plan.jobs, found[i] ?? []));
     },
     async remove() {
       // A call that files jobs may still be under way.
@@ -153,12 +157,15 @@ async function file(
   for (const one of filed) if (one instanceof MinutehandError) throw one;
 }
 
+function hasEnded(jobs: readonly JobSummary[], filed: number): boolean {
+  return jobs.length === filed && jobs.every(({ finishedAt }) => finishedAt !== undefined);
+}
+
 function proofOf({ what, isKept, isCancelled }: Part, jobs: number, found: readonly JobSummary[]): Proof {
-  const kept = found.filter(isKept);
-  if (isCancelled || kept.length === 0) return { what, jobs, kept: kept.length };
-  const late = kept
-    .map(({ claimedAt = "", dueAt }) => Date.parse(claimedAt) - Date.parse(dueAt))
-    .sort((one, other) => one - other);
+  const kept = found.filter(isKept).length;
+  const ran = found.filter(({ state }) => state === "done");
+  if (isCancelled || ran.length === 0) return { what, jobs, kept };
+  const late = ran.map(lateness).sort((one, other) => one - other);
   const at = (share: number) => percentile(late, share);
-  return { what, jobs, kept: kept.length, median: at(0.5), p99: at(0.99), most: at(1) };
+  return { what, jobs, kept, median: at(0.5), p99: at(0.99), most: at(1) };
 }

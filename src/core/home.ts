@@ -63,6 +63,9 @@ type NoClaim = {
   claimedAt?: number;
 };
 
+/** `since`: when the first of these runs could not begin, ms since the epoch. `runs`: how many could not begin, without another run between. */
+export type Throttled = { readonly since: number; readonly runs: number };
+
 type End = { finishedAt: number; expiresAt: number };
 /** `expiresAt`: only of an untracked job. */
 type NoEnd = { finishedAt?: never; expiresAt?: number };
@@ -83,6 +86,8 @@ type Bookkeeping = {
   hasRun?: true;
   /** Set if the job's handler has asked for another run. */
   askedRuns?: AskedRuns;
+  /** Set while a job waits whose last run could not begin, because the target of its topic is throttled. */
+  throttled?: Throttled;
   /** How often the job was redriven, or was changed to something else after it had run. */
   restarts?: number;
   /** The last ten bulks that moved or cancelled the job, newest first: `<id of the bulk> <due time before the bulk, in ms>` of each. */

@@ -1,7 +1,7 @@
 import { iso } from "../general/times.ts";
 import type { AskedRuns } from "./chain.ts";
 import { UNREADABLE_WAIT } from "./constants.ts";
-import type { Home } from "./home.ts";
+import type { Home, Throttled } from "./home.ts";
 import { isJobId } from "./job-id.ts";
 import { CARRIED_OPTIONS, type CarriedOptions, optionTrouble } from "./job-options.ts";
 import { toJson } from "./json.ts";
@@ -37,6 +37,8 @@ export type MessageJob = CarriedOptions & {
   chain?: string;
   /** Only an untracked job has these: a tracked one has them in its home. */
   askedRuns?: AskedRuns;
+  /** As the home's `throttled`, of an untracked job only. */
+  throttled?: Throttled;
   /** The job was filed untracked: it runs without a claim, whatever its topic says by now. */
   untracked?: true;
   /** How often earlier messages of the job were received by a process that died and did not give the job back. Absent: never. */

@@ -41,6 +41,7 @@ const LAST_RUN = [
   "heldUntil",
   "heldBy",
   "askedLate",
+  "throttled",
 ] as const;
 /** What a caller or an event may give a job anew. */
 const ASKED = [
@@ -174,7 +175,7 @@ export const CHANGES = {
     when: "the run failed, asked for a retry, crashed, or was given back before it began: revision + 1",
     asRead: [...RUN_AS_READ, "once"],
     sets: MOVE,
-    may: ["attempt", "lastError", "settledBy", "once", "askedRuns"],
+    may: ["attempt", "lastError", "settledBy", "once", "askedRuns", "throttled"],
     clears: LAST_RUN,
   },
   moveCrashed: {

@@ -23,6 +23,7 @@ const WARNINGS = new Set<ProtocolEvent["type"]>([
   "hand-over-failed",
   "missed",
   "runaway",
+  "throttled",
 ]);
 
 /**
@@ -108,6 +109,9 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
     case "missed":
       // The same alarm rings as for the audit: both are work that was not done in time.
       return warned({ name: "AuditFound", value: event.times.length });
+    case "throttled":
+      // No audit finds the job, because each retry gives it a later time.
+      return warned({ name: "AuditFound", value: 1 });
     case "runaway":
       return warned({ name: "RunawayJobs", value: 1 });
     case "audited":

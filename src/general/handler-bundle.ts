@@ -33,14 +33,17 @@ export const COMMON_JS = {
   logOverride: { "empty-import-meta": "warning" as const },
 };
 
+/** A variable of a handler with this name would replace `import.meta` there, so no handler may have the name. */
+const META_NAME = "__minutehandImportMeta";
+
 /**
  * Defines `import.meta` in a CommonJS bundle. Only if it is used, because esbuild imports the text into every module. A banner would stand
  * before esbuild's "use strict" and end its effect.
  */
 const IMPORT_META = {
-  define: { "import.meta": "importMeta" },
+  define: { "import.meta": META_NAME },
   inject: [
-    "data:text/javascript,export const importMeta=(()=>{" +
+    `data:text/javascript,export const ${META_NAME}=(()=>{` +
       'const{pathToFileURL}=require("node:url"),url=pathToFileURL(__filename).href,' +
       'resolve=name=>name.startsWith(".")?new URL(name,url).href:pathToFileURL(require.resolve(name)).href;' +
       "return{url,filename:__filename,dirname:__dirname,main:require.main===module,resolve}})()",

@@ -43,6 +43,8 @@ export type ProtocolEvent =
   | { type: "unscheduled"; jobs: number }
   /** More than half of what one chain, or one job by `retryIn`, may file on a day. `id`: the first job. `jobs`: how many so far on this day. */
   | { type: "runaway"; topic: string; id: string; jobs: number }
+  /** For a quarter of an hour or longer, a job could not run, because the target of its topic is throttled. `since`: when that began. */
+  | { type: "throttled"; topic: string; id: string; since: number }
   /** A step failed. `what`: what the protocol was doing. `topic`: empty if the step was for no single topic. */
   | { type: "trouble"; topic: string; what: string; error: string }
   /** A newer version wrote these jobs, or they are malformed. Nobody changes them. `id`: one of them. */

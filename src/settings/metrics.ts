@@ -99,7 +99,7 @@ export const METRICS = {
     unit: "Count",
     by: "queue",
     meaning:
-      "jobs that were due and had not run: the audit sent them again, could not read them, or found them behind a backlog for 15 minutes; " +
+      "jobs that were due and had not run: the audit sent them again, could not read them, or found them behind a backlog for 15 minutes; runs that a throttled target has kept from beginning, after 15 minutes; " +
       "and occurrences of schedules that were not filed",
   },
   Unreadable: {

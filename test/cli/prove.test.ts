@@ -62,6 +62,18 @@ test("prove fails if a job does not run, and cancels it", async () => {
   expect(await statesIn(api)).toEqual(Array(9).fill("cancelled"));
 });
 
+test("prove fails if jobs start late, and says how late", async () => {
+  await using api = await serveApi();
+  const work = worked(api, failsOnce);
+  const from = api.world.now() + 340 * SECOND;
+  const { code, out, err } = await type(api, [...PROVE, "--yes"], {
+    wait: (ms) => (api.world.now() < from ? api.world.pass(ms) : work(ms)),
+  });
+  expect(out).toMatch(/^on time, filed shortly before due +3 +0 +\d{6} ms +\d{6} ms +\d{6} ms$/m);
+  expect(err).toMatch(/minutehand: \d jobs did not do as promised: see "minutehand doctor"\n$/);
+  expect(code).toBe(1);
+});
+
 test("Ctrl-C cancels the jobs that still wait, before prove ends", async () => {
   await using api = await serveApi();
   let waits = 0;

@@ -42,6 +42,7 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
   unreadable: { type: "unreadable", what: "w", jobs: 1, id: "i", error: "e" },
   unscheduled: { type: "unscheduled", jobs: 1 },
   missed: { topic: "t", type: "missed", schedule: "s", times: [0, 1] },
+  throttled: { type: "throttled", topic: "orders", id: "1", since: 1 },
   runaway: { ...JOB, type: "runaway" },
   "dead-letters-removed": { topic: "t", type: "dead-letters-removed", messages: 1 },
 };
@@ -65,6 +66,13 @@ describe("the metrics", () => {
     // The first sweep of a new table is behind: it begins before the first possible job.
     const later = events.slice(events.findIndex(({ type }) => type === "audited"));
     expect(later.flatMap(measuresOf)).toEqual([]);
+  });
+
+  test("ring an alarm for a target that stays throttled", () => {
+    expect(measuresOf(EVENTS.throttled)).toEqual([
+      { name: "AuditFound", value: 1 },
+      { name: "Warnings", value: 1 },
+    ]);
   });
 
   test("tell that a sweep is behind", async () => {

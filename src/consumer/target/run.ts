@@ -9,9 +9,6 @@ import { oneLineError } from "../error-text.ts";
 import type { RunJob } from "../run-jobs.ts";
 import { endingOf } from "./answer.ts";
 
-/** How long a job waits at most after `THROTTLED_WAITS`, in the table: ms. */
-const GIVEN_BACK_FOR = 30_000;
-
 type TargetContext = Pick<Context, "random" | "report">;
 
 /** Makes the function that invokes the target once for each run and never throws. `longest`: of an invocation, ms. */
@@ -29,7 +26,7 @@ export function targetRun(
       );
       if (!("throttled" in invoked)) return endingOf(invoked, job);
       ctx.report({ type: "trouble", topic, what: "invoking the target", error: invoked.throttled });
-      return { end: "retry-in", wait: spread(ctx, GIVEN_BACK_FOR) };
+      return { end: "throttled", error: invoked.throttled };
     } catch (error) {
       return { end: "failed", error: oneLineError(messageOf(error)) };
     }

@@ -261,9 +261,10 @@ async function troubledAmong(ctx: Context, homes: readonly Head[]): Promise<Trou
 }
 
 /** A change by a caller sets `attempt` to 0. A retry that is due, but held, does not wait for its time any more. */
-function isWaitingForRetry({ state, attempt, dueAt, log = [] }: Head, now: number): boolean {
+function isWaitingForRetry({ state, attempt, dueAt, throttled, log = [] }: Head, now: number): boolean {
   const end = log.findLast(({ what }) => what === "failed" || what === "asked-to-retry");
-  return state === "scheduled" && attempt > 0 && dueAt > now && end?.what !== "asked-to-retry";
+  const hasFailed = attempt > 0 && end?.what !== "asked-to-retry";
+  return state === "scheduled" && dueAt > now && (hasFailed || throttled !== undefined);
 }
 
 function lateAmong(jobs: readonly Troubled[]): Troubles["late"] {

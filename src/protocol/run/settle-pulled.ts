@@ -24,7 +24,7 @@ export async function settlePulled(
   ctx: Context,
   topic: string,
   text: string,
-  ending: Exclude<Ending, { end: "retry-in" }>,
+  ending: Exclude<Ending, { end: "retry-in" | "throttled" }>,
 ): Promise<Home | undefined> {
   const { receipt, claim } = readReceipt(ctx, topic, text);
   if (!claim) {

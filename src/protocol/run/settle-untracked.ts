@@ -15,7 +15,7 @@ import { truncate } from "../../general/text.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { resend } from "../send/resend.ts";
-import { askForRun } from "./ask-for-run.ts";
+import { askForRun, countThrottled } from "./ask-for-run.ts";
 import { claimLost, type Ending, type Settled } from "./settle.ts";
 
 /**
@@ -27,7 +27,7 @@ export async function settleUntracked(
   topic: string,
   group: string | undefined,
   job: MessageJob,
-  ending: Ending,
+  ending: CountedEnding,
   endedAt: number,
 ): Promise<Settled> {
   const { id, attempt } = job;
@@ -54,13 +54,23 @@ export async function settleUntracked(
   return "settled";
 }
 
-/** Counts the run that a handler asks for. If it may ask for no more runs today, the job is dead. */
+type CountedEnding = Exclude<Ending, { end: "throttled" }>;
+
+/** Counts a run that is no attempt. If the handler may ask for no more runs today, the job is dead. */
 export function countAskedRun(
   ctx: Context,
   topic: string,
-  job: MessageJob,
+  { throttled: before, ...job }: MessageJob,
   ending: Ending,
-): { job: MessageJob; ending: Ending } {
+): { job: MessageJob; ending: CountedEnding } {
+  if (ending.end === "throttled") {
+    const { throttled, wait } = countThrottled(ctx, {
+      id: job.id,
+      topic,
+      ...(before && { throttled: before }),
+    });
+    return { job: { ...job, throttled }, ending: { end: "retry-in", wait } };
+  }
   if (ending.end !== "retry-in") return { job, ending };
   const { askedRuns, refusal } = askForRun(ctx, { ...job, topic });
   if (refusal !== undefined) return { job, ending: { end: "buried", error: refusal } };
@@ -97,7 +107,7 @@ export async function settleUntrackedPull(
   ctx: Context,
   topic: string,
   receipt: Receipt,
-  ending: Exclude<Ending, { end: "retry-in" }>,
+  ending: Exclude<Ending, { end: "retry-in" | "throttled" }>,
 ): Promise<void> {
   if (ending.end === "buried") {
     throw untrackedTopic(topic, "bury");

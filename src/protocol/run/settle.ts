@@ -1,7 +1,7 @@
 import { backoffMs, crashSpread } from "../../core/backoff.ts";
 import { BATCH_PATIENCE, ERROR_BYTES, WRITER_DEADLINE } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
-import { crashOf, type Home, type HomeIn } from "../../core/home.ts";
+import { crashOf, type Home, type HomeIn, type Throttled } from "../../core/home.ts";
 import { linesOf, withLine } from "../../core/once.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";
@@ -14,7 +14,7 @@ import { sendIfNear } from "../send/send.ts";
 import { releaseKey } from "../store/keys.ts";
 import { readReadableHomes } from "../store/read-job.ts";
 import { noteTroubled } from "../store/troubled.ts";
-import { askForRun } from "./ask-for-run.ts";
+import { askForRun, countThrottled } from "./ask-for-run.ts";
 import { die } from "./die.ts";
 
 /** What the settle of a run must know of its claim. */
@@ -27,6 +27,8 @@ export type Ending =
   | { end: "failed"; error: string; retryAfter?: number; notBefore?: number; verb?: string }
   /** The handler asked for another run. This one is no attempt. */
   | { end: "retry-in"; wait: number }
+  /** The run could not begin, because the target is throttled. It is no attempt. */
+  | { end: "throttled"; error: string }
   | { end: "buried"; error: string; verb?: string };
 
 /** `lost`: the lease ended or another settle came first, and this call has changed nothing. */
@@ -77,6 +79,7 @@ export async function settleOtherwise(
   if (home.token !== claim.token || home.state !== "running") return repeatOrLost(ctx, home, by);
   if (ending.end === "failed") return failAttempt(ctx, home, ending, by);
   if (ending.end === "buried") return bury(ctx, home, ending.error, by);
+  if (ending.end === "throttled") return waitForTarget(ctx, home, ending.error);
   const { askedRuns, refusal } = askForRun(ctx, home);
   if (refusal !== undefined) return bury(ctx, home, refusal, by);
   return endRun(ctx, { home }, async (run) => {
@@ -137,15 +140,35 @@ async function failAttempt(
     const wait = backoffMs(policy.backoff, home.attempt, byte / 256);
     const apart = isCrash ? crashSpread(wait) * (second / 256) : 0;
     const backoff = Math.max(wait + Math.round(apart), failure.notBefore ?? 0);
-    const since = ctx.clock();
-    const dueAt = since + (failure.retryAfter ?? backoff);
-    // The note is written at the same time as the move: a process that is about to end must not wait for the note first.
-    const noted = noteTroubled(ctx, "retrying", [{ id: home.id, topic: home.topic, time: dueAt, since }]);
-    const end = { what: "failed", error } as const;
-    const request = { change: "retry", dueAt, also: run.also ?? [], set: says, end, why: "failed" } as const;
-    const [moved] = await Promise.all([move(ctx, run.home, request), noted]);
-    return moved.moved ? "settled" : moved.home;
+    return retry(ctx, run, failure.retryAfter ?? backoff, says, "failed");
   });
+}
+
+/** No attempt is used, but the job counts as waiting for a retry, as after a failed one. */
+async function waitForTarget(ctx: Context, home: HomeIn<"running">, reason: string): Promise<Settled> {
+  const { throttled, wait } = countThrottled(ctx, home);
+  const lastError = truncate(`throttled: ${reason}`, ERROR_BYTES);
+  const set = { lastError, throttled, attempt: home.attempt - 1 };
+  return endRun(ctx, { home }, (run) => retry(ctx, run, wait, set, "throttled"));
+}
+
+async function retry(
+  ctx: Context,
+  { home, also = [] }: Unfinished,
+  wait: number,
+  set: Says & { throttled?: Throttled; attempt?: number },
+  why: string,
+): Promise<SettledOrChanged> {
+  const since = ctx.clock();
+  const dueAt = since + wait;
+  // The note is written at the same time as the move: a process that is about to end must not wait for the note first.
+  const noted = noteTroubled(ctx, "retrying", [{ id: home.id, topic: home.topic, time: dueAt, since }]);
+  const end = { what: "failed", error: set.lastError } as const;
+  const [moved] = await Promise.all([
+    move(ctx, home, { change: "retry", dueAt, also, set, end, why }),
+    noted,
+  ]);
+  return moved.moved ? "settled" : moved.home;
 }
 
 type Unfinished = {

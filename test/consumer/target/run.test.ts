@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Invoke, Invoked } from "../../../src/aws/invoke.ts";
 import { targetRun } from "../../../src/consumer/target/run.ts";
+import type { Home } from "../../../src/core/home.ts";
+import { reportTopics } from "../../../src/protocol/read/topics.ts";
 import { consume } from "../../support/consume.ts";
-import { createWorld, type World } from "../../support/world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 const topic = "thumbnail";
 const { signal } = new AbortController();
@@ -109,6 +111,48 @@ describe("a job that a target runs", () => {
     expect(told).toContainEqual({
       ...{ type: "trouble", topic, what: "invoking the target", error: "Rate Exceeded." },
     });
+  });
+
+  it("counts as waiting for a retry while the function is throttled, rings after a quarter of an hour, and waits longer each time", async () => {
+    const world = createThumbnails();
+    const { id } = await world.file({ topic, body: "1" });
+    const fn = target(THROTTLED);
+    const waits: number[] = [];
+    for (const end = world.now() + 6 * HOUR; world.now() < end; ) {
+      await call(world, fn);
+      const { dueAt } = (await world.home(id)) as Home;
+      expect(await reportTopics(world.ctx, [topic])).toMatchObject([
+        { retrying: { count: 1, error: "throttled: Rate Exceeded.", next: dueAt, failedAt: world.now() } },
+      ]);
+      waits.push(dueAt - world.now());
+      await world.pass(dueAt - world.now() + SECOND);
+    }
+    // The default backoff has 15 s, 3, 10, 30, 30 and 60 minutes. The first wait is 30 s at most.
+    for (const [i, longest] of [MINUTE / 2, 3 * MINUTE, 10 * MINUTE, 30 * MINUTE, 30 * MINUTE].entries()) {
+      expect(waits[i]).toBeGreaterThanOrEqual(longest / 2);
+      expect(waits[i]).toBeLessThanOrEqual(longest);
+    }
+    expect(waits.length).toBeLessThan(12);
+    const rung = world.events.filter(({ type }) => type === "throttled");
+    // The first four runs come within a quarter of an hour.
+    expect(rung).toHaveLength(waits.length - 4);
+    expect(rung[0]).toEqual({ type: "throttled", topic, id, since: Date.parse("2026-03-01T09:00:00Z") });
+
+    await call(world, target({ payload: Buffer.from("{}"), functionError: "Unhandled" }));
+    expect(await world.home(id)).toMatchObject({ attempt: 1, lastError: "Unhandled: {}" });
+    expect(await world.home(id)).not.toHaveProperty("throttled");
+  });
+
+  it("waits longer each time without a record too", async () => {
+    const world = createWorld({ topics: { [topic]: { tracking: "none" } } });
+    await world.file({ topic, body: "1" });
+    const fn = target(THROTTLED);
+    for (const end = world.now() + 6 * HOUR; world.now() < end; await world.pass(MINUTE / 4))
+      await call(world, fn);
+    // Each run invokes the function five times.
+    expect(fn.events.length / 5).toBeLessThan(15);
+    expect(fn.events.at(-1)).toMatchObject({ attempt: 1 });
+    expect(world.events).toContainEqual(expect.objectContaining({ type: "throttled", topic }));
   });
 
   it("fails when no answer comes in time, and says how long the caller waited", async () => {

@@ -157,6 +157,7 @@ test("a bundle also runs forms of ES modules that NodejsFunction cannot run", ()
   expect(ours).toEqual({
     "import.meta": { value: true },
     createRequire: { value: "\n" },
+    "own importMeta": { value: true },
     "own __dirname": { value: true },
     "import.meta.resolve": { value: [true, true, false] },
   });

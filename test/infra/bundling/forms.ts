@@ -254,6 +254,9 @@ export const OURS_ALONE: Readonly<Record<string, Form>> = {
   "import.meta.resolve": {
     main: 'const { resolve, main } = import.meta;\nexport const value = [resolve("./x.txt") === new URL("./x.txt", import.meta.url).href, resolve("outside").endsWith("/outside/index.js"), main];\n',
   },
+  "own importMeta": {
+    main: "const importMeta = import.meta;\nexport const value = importMeta.filename === importMeta.url.slice(7);\n",
+  },
   "own __dirname": {
     main: 'import { dirname } from "node:path";\nimport { fileURLToPath } from "node:url";\nconst __filename = fileURLToPath(import.meta.url);\nconst __dirname = dirname(__filename);\nexport const value = __dirname === import.meta.dirname;\n',
   },
