@@ -136,8 +136,11 @@ export type Limited = Key & {
   /** Up to when starts were given while more jobs waited for a start. */
   until?: number;
 };
-/** Up to when the occurrences of all schedules were checked. */
-export type Checked = Key & { v: number; until: number };
+/**
+ * Up to when the occurrences of all schedules were checked. `to` and `place` are set while a comparison is unfinished: it checks up to `to`, and
+ * goes on at the position `place`.
+ */
+export type Checked = Key & { v: number; until: number; to?: number; place?: string };
 /** A topic that was paused at some time. */
 export type PausedTopic = Key & { v: number };
 

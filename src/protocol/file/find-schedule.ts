@@ -6,8 +6,12 @@ import type { Context, StoredSchedule } from "../ports.ts";
 import { schedulesOf } from "./derive-schedule.ts";
 import { itemsOf, type Kept, pageOfKept, readKept } from "./schedule-items.ts";
 
-/** `kept`: its item, also that of a deleted schedule. `schedule`: absent if there is no such schedule. */
-export type Found = { readonly kept: Kept | undefined; readonly schedule: Schedule | undefined };
+/** `kept`: its item, also that of a deleted schedule. `schedule`: absent if there is no such schedule. `since`: when it became what it is. */
+export type Found = {
+  readonly kept: Kept | undefined;
+  readonly schedule: Schedule | undefined;
+  readonly since: number;
+};
 
 export type SchedulesPage = { schedules: Schedule[]; cursor?: string };
 
@@ -18,12 +22,16 @@ const MOST_PAGES = 10;
 const IN_TABLE = "table:";
 const IN_SCHEDULER = "scheduler:";
 
-/** Finds a schedule in the table or, if a deployment or an earlier version has created it, in Scheduler. */
+/**
+ * Finds a schedule in the table or, if a deployment or an earlier version has created it, in Scheduler. A declared schedule comes before one
+ * that a restore has brought back into the table.
+ */
 export async function findSchedule(ctx: Context, name: string): Promise<Found> {
-  const kept = await readKept(ctx, name);
-  if (kept?.isRemoved === false) return { kept, schedule: kept.schedule };
-  const copy = (await schedulesOf(ctx).read(name))?.schedule;
-  return { kept, schedule: copy && isSchedule(copy, kept) ? copy : undefined };
+  const [kept, copy] = await Promise.all([readKept(ctx, name), schedulesOf(ctx).read(name)]);
+  if (kept?.isRemoved === false && copy?.schedule.declared === undefined)
+    return { kept, schedule: kept.schedule, since: kept.changedAt };
+  const schedule = copy && isSchedule(copy.schedule, kept) ? copy.schedule : undefined;
+  return { kept, schedule, since: copy?.changedAt ?? 0 };
 }
 
 /** Says whether a copy without a live item is a schedule, and not that of a deleted one. */

@@ -9,8 +9,9 @@ import { asStored, derive, schedulesOf, TRIES } from "./derive-schedule.ts";
 import { enqueue } from "./enqueue.ts";
 import { enqueueCounted } from "./filing-limit.ts";
 import { findSchedule } from "./find-schedule.ts";
+import { nextComparison, notFiled, reportMissed } from "./missed-occurrences.ts";
 import { assertOccurs, occurrencesIn } from "./occurrences.ts";
-import { type Kept, markRemoved, writeKept } from "./schedule-items.ts";
+import { markRemoved, readKept, writeKept } from "./schedule-items.ts";
 
 const MINUTE = 60_000;
 /** EventBridge Scheduler fires within a minute ("Schedule types in EventBridge Scheduler"), or within the `flexibleWindow`. */
@@ -53,6 +54,9 @@ export async function pauseSchedule(ctx: Context, name: string, paused: boolean)
 
 /** @throws `schedule-not-found` */
 export async function readSchedule(ctx: Context, name: string): Promise<Schedule> {
+  const kept = await readKept(ctx, name);
+  // While Scheduler is down, a missed occurrence can be filed by `runSchedule`.
+  if (kept?.isRemoved === false) return kept.schedule;
   const { schedule } = await findSchedule(ctx, name);
   if (!schedule) throw scheduleNotFound(name);
   return schedule;
@@ -62,11 +66,11 @@ export async function readSchedule(ctx: Context, name: string): Promise<Schedule
 export async function removeSchedule(ctx: Context, name: string): Promise<Schedule> {
   schedulesOf(ctx);
   for (let i = 0; i < TRIES; i++) {
-    const { kept, schedule } = await findSchedule(ctx, name);
+    const { kept, schedule, since } = await findSchedule(ctx, name);
     requireNotDeclared(schedule);
     const removed = schedule ?? kept?.schedule;
     if (!removed) throw scheduleNotFound(name);
-    if (schedule) await fileRecent(ctx, schedule, kept);
+    if (schedule) await fileRecent(ctx, schedule, since);
     if (!schedule || (await markRemoved(ctx, schedule, kept))) {
       await derive(ctx, name);
       return removed;
@@ -103,13 +107,13 @@ async function change(
 ): Promise<Changed> {
   schedulesOf(ctx);
   for (let i = 0; i < TRIES; i++) {
-    const { kept, schedule: before } = await findSchedule(ctx, name);
+    const { kept, schedule: before, since } = await findSchedule(ctx, name);
     requireNotDeclared(before);
     const schedule = await make(before);
     const isSame = before !== undefined && isDeepStrictEqual(asStored(schedule), before);
     // An earlier version has stored the schedule in Scheduler alone.
     const isInTable = kept?.isRemoved === false;
-    if (before && !isSame) await fileRecent(ctx, before, kept);
+    if (before && !isSame) await fileRecent(ctx, before, since);
     const seen = isSame && isInTable ? kept : await writeKept(ctx, schedule, kept);
     if (!seen) continue;
     await deriveOrTakeBack(ctx, schedule, before, seen);
@@ -120,30 +124,32 @@ async function change(
 
 /**
  * Files the occurrences that Scheduler may not have fired yet: a change of its copy would drop them. What Scheduler has fired is filed once all the
- * same, except in an untracked topic, whose occurrences are left to Scheduler. @throws `unavailable`
+ * same, except in an untracked topic, whose occurrences are left to Scheduler. Reports the earlier ones that are not filed: a comparison
+ * sees none from before the change. `since`: when the schedule became what it is. @throws `unavailable`
  */
-async function fileRecent(ctx: Context, schedule: Schedule, kept: Kept | undefined): Promise<void> {
-  const { name, paused, createdAt, job } = schedule;
+async function fileRecent(ctx: Context, schedule: Schedule, since: number): Promise<void> {
+  const { name, paused, flexibleWindow = 0, job } = schedule;
   if (paused || policyOf(ctx, job.topic).tracking === "none") return;
-  const since = kept && !kept.isRemoved ? kept.changedAt : createdAt;
-  for (const time of await recentOf(schedule, since, ctx.clock())) {
+  const times = await uncheckedOf(ctx, schedule, since);
+  const firedBy = ctx.clock() - FIRED_WITHIN - flexibleWindow;
+  const recent = times.filter((time) => time > firedBy).slice(-MOST_FILED);
+  reportMissed(ctx, schedule, await notFiled(ctx, schedule, times.slice(0, times.length - recent.length)));
+  for (const time of recent) {
     try {
       await fileOccurrence(ctx, { name, time, job });
     } catch (error) {
       if (!(error instanceof MinutehandError) || error.code === "unavailable") throw error;
       // Otherwise nobody could change a schedule whose topic a deployment has removed.
-      if (error.code !== "job-not-found")
-        ctx.report({ type: "missed", topic: job.topic, schedule: name, times: [time] });
+      if (error.code !== "job-not-found") reportMissed(ctx, schedule, [time]);
     }
   }
 }
 
-/** None for an expression that only a newer version can read. */
-async function recentOf(schedule: Schedule, since: number, now: number): Promise<number[]> {
-  const { flexibleWindow = 0 } = schedule;
+/** The occurrences up to now that no comparison has checked. None for an expression that only a newer version can read. */
+async function uncheckedOf(ctx: Context, schedule: Schedule, since: number): Promise<number[]> {
+  const { from } = await nextComparison(ctx);
   try {
-    const from = Math.max(now - FIRED_WITHIN - flexibleWindow, since);
-    return (await occurrencesIn(schedule, from, now)).slice(-MOST_FILED);
+    return await occurrencesIn(schedule, Math.max(from - (schedule.flexibleWindow ?? 0), since), ctx.clock());
   } catch (error) {
     if (error instanceof MinutehandError) return [];
     throw error;

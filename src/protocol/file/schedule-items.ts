@@ -36,18 +36,27 @@ export async function itemsOf(
 
 type Seen = Pick<Kept, "revision"> | undefined;
 
-/** Stores a schedule, if its item still has the revision that was seen. Answers the new revision. */
-export function writeKept(ctx: Context, schedule: Schedule, seen: Seen): Promise<Seen> {
-  return write(ctx, schedule, seen, {});
+/** Stores a schedule, if its item still has the revision that was seen. Answers the new revision. `changedAt`: when it became what it is. */
+export function writeKept(
+  ctx: Context,
+  schedule: Schedule,
+  seen: Seen,
+  changedAt: number = ctx.clock(),
+): Promise<Seen> {
+  return write(ctx, schedule, seen, { changedAt });
 }
 
 /** Marks a schedule as deleted, if its item still has the revision that was seen. Answers the new revision. */
 export function markRemoved(ctx: Context, schedule: Schedule, seen: Seen): Promise<Seen> {
-  return write(ctx, schedule, seen, { removed: true, expiresAt: ttl(ctx.clock() + REMOVED_AFTER) });
+  const now = ctx.clock();
+  return write(ctx, schedule, seen, { changedAt: now, removed: true, expiresAt: ttl(now + REMOVED_AFTER) });
 }
 
 /** Removes what a deleted schedule was, such as the body of its jobs. The item stays, so that no late call makes a copy again. */
-export async function forgetRemoved(ctx: Context, { name, revision }: Kept): Promise<void> {
+export async function forgetRemoved(
+  ctx: Context,
+  { name, revision }: Pick<Kept, "name" | "revision">,
+): Promise<void> {
   const change = { key: recurringKey(name), expect: { revision }, set: { input: "" } };
   await ctx.pool.change(change, ctx.clock() + WRITER_DEADLINE);
 }
@@ -71,7 +80,7 @@ async function write(
   ctx: Context,
   schedule: Schedule,
   seen: Seen,
-  removal: Pick<RecurringItem, "removed" | "expiresAt">,
+  more: Pick<RecurringItem, "changedAt" | "removed" | "expiresAt">,
 ): Promise<Seen> {
   const by = ctx.clock() + WRITER_DEADLINE;
   const { name, expression, timezone, flexibleWindow, paused } = schedule;
@@ -81,10 +90,9 @@ async function write(
     expression,
     timezone,
     input: occurrenceInput(schedule),
-    changedAt: ctx.clock(),
     ...(flexibleWindow === undefined ? {} : { flexibleWindow }),
     ...(paused && { paused: true as const }),
-    ...removal,
+    ...more,
   };
   if (seen) {
     const remove = OPTIONAL.filter((one) => set[one] === undefined);

@@ -153,6 +153,8 @@ describe("a change within a minute after an occurrence", () => {
     "a pause": ({ ctx }) => pauseSchedule(ctx, "hourly", true),
     "a removal": ({ ctx }) => removeSchedule(ctx, "hourly"),
   };
+  const missedTimes = ({ events }: World) =>
+    events.flatMap((event) => (event.type === "missed" ? [event.times] : []));
   const jobsOf = (world: World) => world.pool.items().flatMap((item) => ("body" in item ? [item] : []));
   async function afterTen(more: Partial<NewSchedule> = {}): Promise<World> {
     const world = createWorld();
@@ -187,6 +189,43 @@ describe("a change within a minute after an occurrence", () => {
     await compare(world);
     expect(await removeSchedule(world.ctx, "hourly")).toMatchObject({ expression: "moon(full)" });
     expect(await namesOf(world)).toEqual([]);
+  });
+
+  test.each(Object.entries(change))(
+    "%s reports what was missed before the last two minutes, once",
+    async (_, act) => {
+      const world = await afterTen();
+      await world.pass(10 * MINUTE, { ticks: false });
+      await act(world);
+      await compare(world);
+      expect(jobsOf(world)).toEqual([]);
+      expect(missedTimes(world)).toEqual([[TEN]]);
+    },
+  );
+
+  test("reports those of its flexibleWindow that are more than the last 25", async () => {
+    const world = await afterTen({ expression: "cron(* * * * ? *)", flexibleWindow: HOUR });
+    await pauseSchedule(world.ctx, "hourly", true);
+    const times = Array.from({ length: 35 }, (_, minute) => START + (minute + 1) * MINUTE);
+    expect(missedTimes(world)).toEqual([times]);
+  });
+
+  test("reports nothing that a comparison has reported", async () => {
+    const world = await afterTen();
+    await compare(world);
+    await pauseSchedule(world.ctx, "hourly", true);
+    expect(missedTimes(world)).toEqual([[TEN]]);
+  });
+
+  test("of a schedule that only Scheduler has files nothing from before Scheduler's last change of it", async () => {
+    const world = createWorld();
+    const wide = { ...inScheduler, flexibleWindow: 6 * HOUR };
+    await world.schedules.create({ ...wide, paused: true }, undefined);
+    await world.pass(2 * HOUR, { ticks: false });
+    await world.schedules.update(wide, undefined);
+    await world.pass(5 * MINUTE, { ticks: false });
+    await putSchedule(world.ctx, other);
+    expect(jobsOf(world)).toEqual([]);
   });
 
   test("files nothing if the schedule was paused, is as it was, was changed since, or has an untracked topic", async () => {
@@ -254,6 +293,51 @@ describe("an occurrence that is not filed within a quarter of an hour", () => {
     await fire(world, TEN + HOUR);
     await compare(world);
     expect(missed(world).map(({ times }) => times)).toEqual([[TEN]]);
+  });
+
+  test("is reported once, although only a newer version can read the expression of another schedule", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    await world.schedules.create({ ...inScheduler, name: "lunar", expression: "moon(full)" }, undefined);
+    await compare(world);
+    for (let hours = 0; hours < 4; hours++) {
+      await compare(world);
+      await fire(world, TEN + (hours + 1) * HOUR);
+    }
+    expect(missed(world).map(({ times }) => times)).toEqual([[TEN]]);
+    const what = "checking the occurrences of schedule lunar";
+    expect(world.events).toContainEqual(expect.objectContaining({ type: "trouble", what }));
+  });
+
+  test("is reported once, although the occurrences of another schedule cannot be read for some hours", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    const b = { ...hourly, name: "b", job: { ...hourly.job, body: '{"n":3}' } };
+    await putSchedule(world.ctx, b);
+    await world.pass(HOUR, { ticks: false });
+    const { read } = world.pool;
+    world.pool.read = async (keys) => {
+      if (keys.some(({ pk }) => pk.includes("§b§"))) throw DOWN;
+      return read(keys);
+    };
+    await compare(world);
+    await compare(world);
+    world.pool.read = read;
+    await compare(world);
+    const times = [TEN];
+    expect(missed(world).filter((one) => one.times.includes(TEN))).toEqual([
+      { type: "missed", topic: "orders", schedule: "b", times },
+      { type: "missed", topic: "orders", schedule: "hourly", times },
+    ]);
+  });
+
+  test("is reported for a schedule of an earlier version, which the tick stores in the table", async () => {
+    const world = createWorld();
+    await world.schedules.create(inScheduler, undefined);
+    await world.pass(HOUR, { ticks: false });
+    await compare(world);
+    await compare(world);
+    expect(missed(world).map(({ times }) => times)).toEqual([[TEN], [TEN + HOUR]]);
   });
 
   test("is not reported before its flexibleWindow is over, nor if it came in a pause or before the schedule was changed", async () => {
@@ -388,6 +472,42 @@ describe("a schedule that a construct declares", () => {
     expect(itemsOf(world)).toEqual([]);
   });
 
+  describe("whose name a schedule of a restored table has", () => {
+    async function restored(): Promise<World> {
+      const world = createWorld();
+      await putSchedule(world.ctx, { ...other, name: "nightly" });
+      await world.schedules.remove("nightly");
+      await world.schedules.create(declared, undefined);
+      return world;
+    }
+
+    test.each<[string, (world: World) => Promise<unknown>]>([
+      ["replaces", ({ ctx }) => putSchedule(ctx, { ...other, name: "nightly" })],
+      ["pauses", ({ ctx }) => pauseSchedule(ctx, "nightly", true)],
+      ["deletes", ({ ctx }) => removeSchedule(ctx, "nightly")],
+    ])("is not changed by a call that %s it", async (_, call) => {
+      await expect(call(await restored())).rejects.toEqual(REFUSED_CHANGE);
+    });
+
+    test("is read and listed again once the tick has deleted the other, whose body is gone", async () => {
+      const world = await restored();
+      await world.pass(HOUR, { ticks: false });
+      await compare(world);
+      expect(await readSchedule(world.ctx, "nightly")).toEqual(declared);
+      expect(await namesOf(world)).toEqual(["nightly"]);
+      expect(JSON.stringify(itemsOf(world))).not.toContain("orders");
+      const what = "comparing schedule nightly with EventBridge Scheduler";
+      const error = "a construct declares a schedule with this name, so the one in the table was deleted";
+      const times = [START + HOUR];
+      expect(world.events).toEqual([
+        { type: "trouble", topic: "", what, error },
+        { type: "missed", topic: "orders", schedule: "nightly", times },
+      ]);
+      await compare(world);
+      expect(world.events).toHaveLength(3);
+    });
+  });
+
   test("is left alone by the tick, also if a schedule with its name was deleted before", async () => {
     const world = createWorld();
     await putSchedule(world.ctx, { ...hourly, name: "nightly" });
@@ -437,6 +557,71 @@ describe("the tick's comparison", () => {
     expect(world.events).toContainEqual(
       expect.objectContaining({ type: "trouble", error: "Scheduler is down" }),
     );
+  });
+
+  test("goes on an hour later where its time was over, and reports nothing twice", async () => {
+    const world = createWorld();
+    const names = Array.from({ length: 120 }, (_, i) => `s${String(i).padStart(3, "0")}`);
+    for (const name of names) await putSchedule(world.ctx, { ...hourly, name });
+    await world.schedules.remove("s119");
+    await world.pass(HOUR, { ticks: false });
+    const { read } = world.schedules;
+    let reads = 0;
+    for (let hours = 0; hours < 3; hours++) {
+      const sinceHour = world.now() % HOUR;
+      await world.pass(HOUR + 23 * MINUTE - sinceHour, { ticks: false });
+      let isOver = false;
+      reads = 0;
+      world.schedules.read = async (name) => {
+        isOver = ++reads >= 40;
+        return read(name);
+      };
+      const clock = () => world.now() + (isOver ? 29_000 : 0);
+      await keepSchedules({ ...world.ctx, clock }, world.now() + 20_000);
+    }
+    world.schedules.read = read;
+    expect(await world.schedules.read("s119")).toBeDefined();
+    const reported = world.events.flatMap((event) => (event.type === "missed" ? event.schedule : []));
+    expect(reported).toEqual(names);
+  });
+
+  test("does not wait for Scheduler's list more than twice, and says what it did not check", async () => {
+    const world = createWorld();
+    await putSchedule(world.ctx, hourly);
+    world.schedules.list = async () => {
+      throw DOWN;
+    };
+    await compare(world);
+    await compare(world);
+    expect(world.events).toContainEqual(
+      expect.objectContaining({ type: "trouble", what: "checking the occurrences of declared schedules" }),
+    );
+    await world.schedules.remove("hourly");
+    await compare(world);
+    expect(await world.schedules.read("hourly")).toBeDefined();
+  });
+
+  test("takes no more than half a minute, so that it does not hold up the next tick for long", async () => {
+    const world = createWorld();
+    for (let i = 0; i < 60; i++) await putSchedule(world.ctx, { ...hourly, name: `s${i}` });
+    await world.pass(23 * MINUTE, { ticks: false });
+    let passed = 0;
+    const { read } = world.schedules;
+    const slow = vi.fn(async (name: string) => {
+      passed += 2000;
+      return read(name);
+    });
+    const schedules = { ...world.schedules, read: slow };
+    await keepSchedules({ ...world.ctx, schedules, clock: () => world.now() + passed }, world.now() + HOUR);
+    expect(slow).toHaveBeenCalledTimes(25);
+  });
+
+  test("logs nothing about a schedule that Scheduler has refused", async () => {
+    const world = createWorld();
+    await whileDown(world, () => putSchedule(world.ctx, hourly), REFUSED);
+    await compare(world);
+    expect(JSON.stringify(itemsOf(world))).not.toContain("orders");
+    expect(world.events).toEqual([]);
   });
 
   test("happens in one minute of each hour, and ends when the time is over", async () => {
