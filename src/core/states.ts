@@ -120,7 +120,7 @@ export const CHANGES = {
     by: "a consumer or a puller",
     when: "at the claim, if the job is later than `ifLate` with `skip` allows",
     asRead: ["revision", "heldUntil"],
-    sets: [...END, "lastError"],
+    sets: [...END, "lastError", "cancelledBy"],
     may: ["sentAt"],
   },
   expire: {

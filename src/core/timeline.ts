@@ -104,22 +104,16 @@ function deathOf({ finishedAt: at, token, attempt, lastError = "" }: HomeIn<"dea
 function finishOf(home: Home): Happening[] {
   if (home.state === "dead") return deathOf(home);
   if (!isFinished(home)) return [];
-  const { state, finishedAt: at, token, sentAt, attempt, lastError, cancelledBy } = home;
+  const { state, finishedAt: at, attempt, lastError, cancelledBy, cancelAskedAt } = home;
   if (state === "done") return [{ what: state, at, attempt }];
   // A job that was too late has its reason in `lastError`. After a caller's cancel, `lastError` comes from an earlier run.
-  const isTooLate = state === "expired" || (token === undefined && sentAt !== undefined);
+  const isTooLate = state === "expired" || cancelledBy?.kind === "topic";
   const why = isTooLate ? lastError : undefined;
-  const by = cancelledBy ?? cancellerOf(home, isTooLate);
+  const by = cancelledBy ?? (cancelAskedAt === undefined ? undefined : actorOf("event"));
   return [
     ...endOf(home, at, endOfCancelledRun(home)),
     { what: state, at, ...(by && { by }), ...(why === undefined ? {} : { error: short(why) }) },
   ];
-}
-
-/** Who cancelled a job whose home does not name anybody. Earlier versions named nobody. */
-function cancellerOf({ state, cancelAskedAt }: Home, isTooLate: boolean): Actor | undefined {
-  if (cancelAskedAt !== undefined) return actorOf("event");
-  return state === "cancelled" && isTooLate ? actorOf("topic") : undefined;
 }
 
 /** Answers how the last run ended, if the job did not run again because an event had cancelled it. */

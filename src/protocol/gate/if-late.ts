@@ -1,3 +1,4 @@
+import { actorOf } from "../../core/actor.ts";
 import { BATCH_PATIENCE } from "../../core/constants.ts";
 import type { Head, Home } from "../../core/home.ts";
 import { heldUntilOf, isPastExpiry, lateWhenAsked, type MessageJob, startOf } from "../../core/message.ts";
@@ -95,8 +96,10 @@ async function recordEnds(
     ctx,
     ends.map(({ job, state, why, more }) => {
       // A job with another `heldUntil` was given a new start, which has a message of its own.
+      const set = { ...end, lastError: why, ...more };
+      if (state === "expired") return changeOf("expire", job, set);
       // rule: late-job-ends-only-while-it-waits
-      return changeOf(state === "expired" ? "expire" : "skip", job, { ...end, lastError: why, ...more });
+      return changeOf("skip", job, { ...set, cancelledBy: actorOf("topic") });
     }),
     by,
   );

@@ -55,6 +55,15 @@ describe("a job that comes late to its start", () => {
     expect(await world.file({ topic, key })).not.toMatchObject({ id: job.id });
   });
 
+  test("is skipped by its topic in the timeline, too, if the message does not say when it was sent", async () => {
+    const world = picky();
+    const job = await world.file({ topic: "skipped" });
+    await world.pass(61 * SECOND, { ticks: false });
+    await claim(world.ctx, "skipped", [messageFor(job)], world.now() + MINUTE);
+    const { timeline } = jobJson(world.ctx, await world.home(job.id));
+    expect(timeline.at(-1)).toMatchObject({ event: "cancelled", by: { kind: "topic" }, error: whyOf(61) });
+  });
+
   test("runs when it is as late as allowed, to the ms", async () => {
     const world = picky();
     const job = await world.file({ topic: "skipped" });
