@@ -132,10 +132,12 @@ const NEWLINE = 0x0a;
 export async function* linesOf(path: string): AsyncIterable<TextLine> {
   let rest: Buffer = Buffer.alloc(0);
   let [number, end] = [0, 0];
+  const utf8 = new TextDecoder("utf-8", { fatal: true });
   const next = (bytes: Buffer, isWhole: boolean): TextLine => {
     number += 1;
     end += bytes.length + (isWhole ? 1 : 0);
-    return { number, text: bytes.toString(), end, isWhole };
+    // A crash may have cut the last line off within a character.
+    return { number, text: isWhole ? utf8.decode(bytes) : bytes.toString(), end, isWhole };
   };
   try {
     for await (const chunk of createReadStream(path)) {

@@ -397,6 +397,12 @@ describe("import", () => {
         /file 1 job and put 0 schedules in .*\? \[y\/N\] minutehand: nothing was imported\n$/,
       ),
     });
+    const noText = await newFile();
+    writeFileSync(noText, Buffer.from('{"job": {"body": "\xfc"}}\n', "latin1"));
+    expect(await imported(target, noText)).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/ cannot be read: .* not valid for encoding utf-8\n$/),
+    });
     expect(await type(target, ["import", `${file}x`, "--yes"])).toMatchObject({
       code: 2,
       err: `minutehand: there is no file ${file}x\n`,
