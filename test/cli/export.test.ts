@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -97,6 +97,7 @@ describe("export", () => {
       dueAt: "2026-03-02T10:00:00.123Z",
     });
     expect(readFileSync(file, "utf8")).not.toContain("\u2028");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   test("writes only the jobs of a state, and only the jobs and schedules of a topic", async () => {
