@@ -2,6 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { instantRule, iso, parseDuration, parseInstant } from "../general/times.ts";
+import { type JobSummary, STATES } from "../http/answers/jobs.ts";
 import { reason, topic } from "../http/fields.ts";
 
 /** Parsers of arguments and options. An error states the rule, and commander adds the name of the option or argument. */
@@ -32,6 +33,13 @@ export function topicName(text: string, before: readonly string[] = []): string[
   const { error } = topic.safeParse(text);
   if (error === undefined) return [...before, text];
   throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+}
+
+/** Parses one of several states and adds it to the earlier states. */
+export function jobState(text: string, before: readonly JobSummary["state"][] = []): JobSummary["state"][] {
+  const state = STATES.find((one) => one === text);
+  if (state !== undefined) return [...before, state];
+  throw new InvalidArgumentError(`It must be one of ${STATES.join(", ")}.`);
 }
 
 function reasonText(text: string): string {
