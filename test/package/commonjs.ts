@@ -16,6 +16,17 @@ import("minutehand/client").then(({ MinutehandError }) => {
   if (MinutehandError !== require("minutehand/client").MinutehandError) throw new Error("import and require give two classes");
 });`;
 
+/**
+ * Bundles code that both requires and imports the package. The bundle must have each module once, or a handler's chain would be lost between
+ * the two, and must leave out what the code does not use.
+ */
+const BUNDLE = `
+const contents = 'exports.client = require("minutehand/client"); exports.consumer = import("minutehand/consumer");';
+const options = { bundle: true, platform: "node", format: "cjs", write: false, metafile: true, external: ["@aws-sdk/*"] };
+const { metafile } = require("esbuild").buildSync({ ...options, stdin: { contents, resolveDir: process.cwd() } });
+const wrong = Object.keys(metafile.inputs).filter((path) => /aws-cdk-lib|commonjs.all/.test(path));
+if (wrong.length > 0) throw new Error("the bundle has " + wrong.length + " other files, such as " + wrong[0]);`;
+
 /** A Jest test of a queue whose timers and clocks are all faked, before the kit is loaded, before the queue is created, and after it. */
 const FAKE_TIMERS = `
 const load = () => require("minutehand/testing");
@@ -98,6 +109,7 @@ export async function playCommonJs(session: Session, tarball: string): Promise<v
   await run("Jest with fake timers", "npx", "--no-install", "jest", "--config", config);
   await run("cdk synth", process.execPath, cdk, "synth", "--quiet");
   await run("require", process.execPath, "--eval", REQUIRE);
+  await run("bundle", process.execPath, "--eval", BUNDLE);
   const statement = "closed.push(job.body.orderId); // close the order here";
   const shown = `${statement}\n  console.log(\`job \${job.body.orderId} runs\`);`;
   const handler = join(cwd, "lib", "close-order.ts");

@@ -10,6 +10,7 @@ test("each target that is code is built from the source at the same path", () =>
   const exports = {
     "./client": {
       types: "./dist/npm/src/client/client.d.ts",
+      module: "./dist/npm/src/client/client.js",
       require: "./dist/npm/commonjs/client.cjs",
       default: "./dist/npm/src/client/client.js",
     },
@@ -25,6 +26,14 @@ test("every export of package.json has a source in this repository, and its type
   const entries = entriesOf(manifest);
   expect(entries).toHaveLength(targets.length + Object.keys(manifest.bin ?? {}).length);
   expect(entries.filter((entry) => !existsSync(join(ROOT, entry)))).toEqual([]);
+});
+
+test("a bundler takes the ES module, also for CommonJS code that requires the package", () => {
+  for (const target of Object.values(manifest.exports)) {
+    if (typeof target === "string") continue;
+    expect(target.module).toBe(target.default);
+    expect(Object.keys(target).indexOf("module")).toBeLessThan(Object.keys(target).indexOf("require"));
+  }
 });
 
 test("TypeScript's old module resolution finds the same types", () => {

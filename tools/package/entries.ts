@@ -4,7 +4,13 @@ import { join } from "node:path";
 /** The folder of the package that holds its JavaScript. */
 export const OUT_DIR = "dist/npm";
 
-type Target = string | { readonly types: string; readonly require: string; readonly default: string };
+type Code = {
+  readonly types: string;
+  readonly module: string;
+  readonly require: string;
+  readonly default: string;
+};
+type Target = string | Code;
 export type Manifest = {
   readonly name: string;
   readonly version: string;
