@@ -14,6 +14,7 @@ import { BundledFunction } from "./bundling/bundled-function.ts";
 import { partitionErrors } from "./checks/partitions.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
 import { seenTopics } from "./checks/seen-topics.ts";
+import { tableErrors, tableKeyWarning } from "./checks/table.ts";
 import { validate } from "./checks/validate.ts";
 import {
   type ConcurrencyLimit,
@@ -407,8 +408,10 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.equipped.add(fn);
   }
 
-  private warn({ topics, topicsFile, alarmTopic, removable = false }: DelayQueueProps): void {
+  private warn({ topics, topicsFile, alarmTopic, encryptionKey, removable = false }: DelayQueueProps): void {
     const annotations = Annotations.of(this);
+    const tableKey = tableKeyWarning(this.table, encryptionKey);
+    if (tableKey !== undefined) annotations.addWarningV2("minutehand:table-key", tableKey);
     if (alarmTopic === undefined && !removable) {
       annotations.addWarningV2(
         "minutehand:alarms",
@@ -471,6 +474,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       return [
         ...[...functions].flatMap((fn) => environmentErrors(fn, policy)),
         ...partitionErrors(functions),
+        ...tableErrors(this.table),
       ];
     };
     this.node.addValidation({ validate });

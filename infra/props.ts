@@ -169,9 +169,10 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   readonly shards?: number;
   /**
    * An existing table to use instead of a new one: one that outlived its stack, or that was restored. Its keys must be the strings `pk` and
-   * `sk`, and its TTL attribute `expiresAt`: a restored table has none until you set it. If the table has an encryption key, give the key
-   * with it (`Table.fromTableAttributes`).
+   * `sk`, and its TTL attribute `expiresAt`: `minutehand restore` makes a restored table so. A key of yours that encrypts the table must be
+   * imported with it (`Table.fromTableAttributes`). A global table is refused.
    * @example Table.fromTableName(this, "Jobs", "Shop-QueuePoolTable1ABC")
+   * @example Table.fromTableAttributes(this, "Jobs", { tableName: "shop-restored", encryptionKey })
    * @default a new table
    */
   readonly table?: ITable;

@@ -2,6 +2,7 @@ import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda"
 import { MOST_SWEEPERS } from "../core/constants.ts";
 import { requirePackages } from "../general/optional-packages.ts";
 import { settings } from "./clients.ts";
+import { ownTags } from "./tags.ts";
 import { unavailable } from "./unknown.ts";
 
 /** The questions that the command line asks AWS about a stack's account. Each function except `usualRegion` throws `unavailable`. */
@@ -10,6 +11,8 @@ export type DeployedStack = {
   /** CloudFormation's own, such as `UPDATE_COMPLETE`. */
   readonly status: string;
   readonly outputs: readonly { readonly key: string; readonly value: string; readonly description: string }[];
+  /** Those of the stack itself. CloudFormation gives them to its resources too. */
+  readonly tags: Readonly<Record<string, string>>;
 };
 
 /** The region that the SDK would use. `undefined` if neither the environment nor the profile names one. */
@@ -40,7 +43,7 @@ export async function deployedStack(name: string): Promise<DeployedStack | undef
       value: OutputValue,
       description: Description,
     }));
-    return stack && { status: stack.StackStatus ?? "", outputs };
+    return stack && { status: stack.StackStatus ?? "", outputs, tags: ownTags(stack.Tags) };
   } catch (thrown) {
     // CloudFormation has no error class for a missing stack: it throws a ValidationError.
     if (thrown instanceof Error && /does not exist/.test(thrown.message)) return undefined;
@@ -57,21 +60,48 @@ export type StackReservations = {
 
 /** Reads what a stack's template reserves. Knows nothing of consumers in other stacks. */
 export async function stackReservations(name: string): Promise<StackReservations> {
+  const resources = await resourcesOf(name, "reserves");
+  const properties = resources.map(({ Properties = {} }) => Properties);
+  return {
+    mostPollers: properties.flatMap(({ ProvisionedPollerConfig: pollers }) => pollers?.MaximumPollers ?? []),
+    sweepers: Math.min(MOST_SWEEPERS, ...properties.flatMap(unreservedSweepers)),
+  };
+}
+
+/** How the stack's app would set the table of its queue, if the table were a new one. */
+export type WantedTable = {
+  readonly tags: Readonly<Record<string, string>>;
+  /** Whether it must have deletion protection. */
+  readonly isProtected: boolean;
+};
+
+/** Reads it from the topics' queues, because the table may have been imported. They have the table's tags, and stay if the table stays. */
+export async function wantedTable(name: string): Promise<WantedTable> {
+  const resources = await resourcesOf(name, "declares");
+  const queues = resources.filter(({ Type }) => Type === "AWS::SQS::Queue");
+  const [first = [], ...others] = queues.map(({ Properties }) => Properties?.Tags ?? []);
+  const isShared = (tag: TemplateTag) =>
+    others.every((tags) => tags.some(({ Key, Value }) => Key === tag.Key && Value === tag.Value));
+  const shared = first.flatMap((tag) =>
+    typeof tag.Value === "string" && isShared(tag) ? [[tag.Key, tag.Value] as const] : [],
+  );
+  return {
+    tags: { ...(await deployedStack(name))?.tags, ...Object.fromEntries(shared) },
+    isProtected: !queues.every(({ DeletionPolicy }) => DeletionPolicy === "Delete"),
+  };
+}
+
+/** `does`: what the template was asked for. */
+async function resourcesOf(name: string, does: string): Promise<TemplateResource[]> {
   try {
     requirePackages("--stack", "@aws-sdk/client-cloudformation");
     const { CloudFormationClient, GetTemplateCommand } = await import("@aws-sdk/client-cloudformation");
     const command = new GetTemplateCommand({ StackName: name });
     const { TemplateBody = "" } = await new CloudFormationClient(settings()).send(command);
     const { Resources } = JSON.parse(TemplateBody) as { Resources: Record<string, TemplateResource> };
-    const properties = Object.values(Resources).map(({ Properties = {} }) => Properties);
-    return {
-      mostPollers: properties.flatMap(
-        ({ ProvisionedPollerConfig: pollers }) => pollers?.MaximumPollers ?? [],
-      ),
-      sweepers: Math.min(MOST_SWEEPERS, ...properties.flatMap(unreservedSweepers)),
-    };
+    return Object.values(Resources);
   } catch (thrown) {
-    throw unavailable(`CloudFormation did not say what the stack ${name} reserves`, thrown);
+    throw unavailable(`CloudFormation did not say what the stack ${name} ${does}`, thrown);
   }
 }
 
@@ -82,8 +112,12 @@ function unreservedSweepers(properties: NonNullable<TemplateResource["Properties
   return [properties.ReservedConcurrentExecutions === undefined ? Number(most) : 0];
 }
 
+type TemplateTag = { readonly Key: string; readonly Value: unknown };
 type TemplateResource = {
+  readonly Type?: string;
+  readonly DeletionPolicy?: string;
   readonly Properties?: {
+    readonly Tags?: readonly TemplateTag[];
     readonly ReservedConcurrentExecutions?: number;
     readonly ProvisionedPollerConfig?: { readonly MaximumPollers: number };
     readonly Environment?: { readonly Variables?: Readonly<Record<string, unknown>> };

@@ -18,6 +18,7 @@ import { addProve } from "./commands/prove.ts";
 import { addReceiverSecret } from "./commands/receiver-secret.ts";
 import { addRedrive } from "./commands/redrive.ts";
 import { addReschedule } from "./commands/reschedule.ts";
+import { addRestore } from "./commands/restore.ts";
 import { addSchedules } from "./commands/schedules.ts";
 import { addTail } from "./commands/tail.ts";
 import { addTopics } from "./commands/topics.ts";
@@ -113,6 +114,7 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   addConsole(program, open);
   addDoctor(program, open);
   addWarm(program, open);
+  addRestore(program, open);
   addProve(program, open);
   addExport(program, open);
   addImport(program, open);

@@ -222,7 +222,7 @@ describe("completion", () => {
   };
 
   test.each([
-    [["re"], ["reschedule", "redrive", "resume", "receiver-secret"]],
+    [["re"], ["reschedule", "redrive", "resume", "receiver-secret", "restore"]],
     [
       ["schedules", "p"],
       ["put", "pause"],

@@ -1,15 +1,18 @@
 import { vi } from "vitest";
 import { startReceiver } from "../support/receiver.ts";
+import { answerOfTable, type ScriptedTable } from "./scripted-table.ts";
 
 type Output = { key: string; value: string; description?: string };
+
+type Stack = { status: string; outputs: Output[]; template?: object; tags?: Record<string, string> };
 
 /** What an AWS account answers. It refuses calls for what is absent here. */
 export type Account = {
   arn?: string;
-  stacks?: Record<string, { status: string; outputs: Output[]; template?: object }>;
+  stacks?: Record<string, Stack>;
   concurrency?: number;
-  /** The warm throughput of each table. A call of UpdateTable raises it. */
-  tables?: Record<string, { read: number; write: number }>;
+  /** The tables by their names. Calls change them. */
+  tables?: Record<string, ScriptedTable>;
 };
 
 type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
@@ -19,10 +22,11 @@ export async function scriptAccount(account: Account): Promise<Scripted> {
   const receiver = await startReceiver(({ url }, response) => {
     const { body: sent = "", headers = {} } = receiver.received.at(-1) ?? {};
     const asked = new URLSearchParams(sent);
+    const target = `${headers["x-amz-target"]}`;
     const { status, body } = url?.includes("account-settings")
       ? settingsOf(account)
-      : headers["x-amz-target"]?.includes("DynamoDB")
-        ? tableOf(account, JSON.parse(sent))
+      : target.includes("DynamoDB")
+        ? answerOfTable(account.tables ?? {}, target, JSON.parse(sent))
         : answerOf(account, asked.get("Action"), asked.get("StackName") ?? "");
     response.writeHead(status).end(body);
   });
@@ -53,26 +57,6 @@ function settingsOf({ concurrency }: Account): { status: number; body: string } 
   return { status: 200, body: JSON.stringify({ AccountLimit }) };
 }
 
-type Asked = {
-  TableName: string;
-  WarmThroughput?: { ReadUnitsPerSecond?: number; WriteUnitsPerSecond?: number };
-};
-
-/** Like DynamoDB, refuses to lower a value. */
-function tableOf({ tables = {} }: Account, { TableName, WarmThroughput = {} }: Asked) {
-  const table = tables[TableName];
-  const refusal = (message: string) => ({
-    status: 400,
-    body: JSON.stringify({ __type: "com.amazon.coral.validate#ValidationException", message }),
-  });
-  if (table === undefined) return refusal("not authorized");
-  const { ReadUnitsPerSecond: read = table.read, WriteUnitsPerSecond: write = table.write } = WarmThroughput;
-  if (read < table.read || write < table.write) return refusal("decreasing WarmThroughput is not supported");
-  Object.assign(table, { read, write });
-  const warm = { ReadUnitsPerSecond: read, WriteUnitsPerSecond: write };
-  return { status: 200, body: JSON.stringify({ Table: { WarmThroughput: warm } }) };
-}
-
 function answerOf({ arn, stacks = {} }: Account, action: string | null, name: string) {
   if (action === "GetCallerIdentity") {
     return arn === undefined
@@ -91,9 +75,12 @@ function answerOf({ arn, stacks = {} }: Account, action: string | null, name: st
       `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue>${description ? `<Description>${description}</Description>` : ""}</member>`,
   );
   const member = `<StackName>${name}</StackName><CreationTime>2026-03-01T09:00:00Z</CreationTime><StackStatus>${stack.status}</StackStatus>`;
+  const tags = Object.entries(stack.tags ?? {}).map(
+    ([key, value]) => `<member><Key>${key}</Key><Value>${value}</Value></member>`,
+  );
   return result(
     "DescribeStacks",
-    `<Stacks><member>${member}<Outputs>${outputs.join("")}</Outputs></member></Stacks>`,
+    `<Stacks><member>${member}<Outputs>${outputs.join("")}</Outputs><Tags>${tags.join("")}</Tags></member></Stacks>`,
   );
 }
 

@@ -29,13 +29,15 @@ import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { allOf, firstOf, pageSizeFor } from "../lists.ts";
 import type { Open, Session } from "../session.ts";
+import { judgeTableSettings } from "../table-checks.ts";
+import type { Target } from "../target.ts";
 
 const STYLES = { ok: "green", warning: "yellow", failed: "red" } as const;
 
 export function addDoctor(program: Command, open: Open): void {
   const command = program
     .command("doctor")
-    .description("check Node, credentials, stack, clock, API, versions, sweep, topics and quotas")
+    .description("check Node, credentials, stack, clock, API, versions, sweep, topics, table and quotas")
     .action(async () => {
       const session = open();
       const { output } = session;
@@ -90,8 +92,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
     return;
   }
   yield* examineTopics(api, topics.value);
-  const table = stack?.outputs.find(({ description }) => description === TABLE_OUTPUT)?.value;
-  if (table !== undefined) yield await examineTable(api, table, surroundings.clock());
+  if (stack !== undefined) yield* examineTable(api, stack, surroundings.clock());
   if (isOnAws) yield* examineConcurrency(topics.value, region, stack?.name);
 }
 
@@ -109,8 +110,30 @@ async function* examineTopics(api: Client, topics: readonly TopicReport[]): Asyn
   yield* judgeTopics(await inParallel(topics, WIDTH, (topic) => countDead(api, topic)));
 }
 
+async function* examineTable(
+  api: Client,
+  { name, outputs }: NonNullable<Target["stack"]>,
+  now: number,
+): AsyncIterable<Check> {
+  const table = outputs.find(({ description }) => description === TABLE_OUTPUT)?.value;
+  if (table === undefined) return;
+  yield await examineSettings(table, name);
+  yield await examineWarmth(api, table, now);
+}
+
+/** Compares the table with what the stack declares: a table that was restored from a backup lacks some settings. */
+async function examineSettings(table: string, stack: string): Promise<Check> {
+  const { wantedTable } = await import("../../aws/account.ts");
+  const { tableSettings } = await import("../../aws/table-settings.ts");
+  const [found, want] = await Promise.allSettled([tableSettings(table), wantedTable(stack)]);
+  if (found.status === "rejected") return unknown(SETTINGS, found.reason, TABLE_RIGHTS);
+  if (want.status === "rejected")
+    return unknown(SETTINGS, want.reason, "allow cloudformation:GetTemplate for this check");
+  return judgeTableSettings(table, found.value, want.value, stack);
+}
+
 /** Compares what the table takes at once with the busiest minute of the next hour. */
-async function examineTable(api: Client, table: string, now: number): Promise<Check> {
+async function examineWarmth(api: Client, table: string, now: number): Promise<Check> {
   const { warmthOf } = await import("../../aws/warm-table.ts");
   const hour = { from: new Date(now), to: new Date(now + HOUR) };
   const [warmth, minutes] = await Promise.allSettled([warmthOf(table), allOf(api.forecast(hour))]);
@@ -147,6 +170,9 @@ async function reach(session: Session) {
   return { api, ...(await api.health()) };
 }
 
+const SETTINGS = "table settings";
+const TABLE_RIGHTS =
+  "allow dynamodb:DescribeTable, DescribeTimeToLive, DescribeContinuousBackups and ListTagsOfResource for this check";
 const WIDTH = 8;
 const HOUR = 3_600_000;
 

@@ -1,10 +1,10 @@
 import { type Command, Option } from "commander";
 import type { Warmth } from "../../aws/warm-table.ts";
-import { TABLE_OUTPUT } from "../../settings/stack-outputs.ts";
 import { wholeNumber } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import type { Open, Session } from "../session.ts";
+import { tableOf } from "../stack-table.ts";
 
 type Flags = { units?: number; readUnits?: number; table?: string; dryRun?: true; yes?: true };
 type Plan = { readonly table: string; readonly from: Warmth; readonly to: Partial<Warmth> };
@@ -45,7 +45,7 @@ async function warm(session: Session, flags: Flags): Promise<void> {
       "this command costs money: confirm with --yes, or see the price first with --dry-run",
     );
   const { warmTable, warmthOf } = await import("../../aws/warm-table.ts");
-  const table = flags.table ?? (await tableOf(session));
+  const table = flags.table ?? (await tableOf(session, "a table on this machine is never cold"));
   const from = await warmthOf(table);
   const to = {
     ...(units !== undefined && units > from.write && { write: units }),
@@ -58,19 +58,6 @@ async function warm(session: Session, flags: Flags): Promise<void> {
   if (!yes && !(await session.confirm(`${wordsOf(plan)}?`))) throw new CliError("nothing was changed");
   await warmTable(table, to);
   await output.told({ ...plan, price }, `DynamoDB warms the table ${table}, which can take hours`);
-}
-
-async function tableOf({ options }: Session): Promise<string> {
-  const { stack } = options;
-  if (stack === undefined)
-    throw new UsageError("give --stack or --table: a table on this machine is never cold");
-  const { deployedStack } = await import("../../aws/account.ts");
-  const found = (await deployedStack(stack))?.outputs.find(({ description }) => description === TABLE_OUTPUT);
-  if (found === undefined)
-    throw new CliError(
-      `the stack ${stack} has no output with the description "${TABLE_OUTPUT}": give --table`,
-    );
-  return found.value;
 }
 
 function priceOf({ from, to }: Plan): number {
