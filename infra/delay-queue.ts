@@ -13,6 +13,7 @@ import { ENQUEUE_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { partitionErrors } from "./checks/partitions.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
+import { endedSchedules } from "./checks/schedule-checks.ts";
 import { seenTopics } from "./checks/seen-topics.ts";
 import { validate } from "./checks/validate.ts";
 import {
@@ -407,7 +408,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.equipped.add(fn);
   }
 
-  private warn({ topics, topicsFile, alarmTopic, removable = false }: DelayQueueProps): void {
+  private warn(props: DelayQueueProps): void {
+    const { topics, topicsFile, alarmTopic, removable = false } = props;
     const annotations = Annotations.of(this);
     if (alarmTopic === undefined && !removable) {
       annotations.addWarningV2(
@@ -432,6 +434,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
           "queues stay. Cancel or run these jobs first, then delete the topic's line in the topics file",
       );
     }
+    for (const sentence of endedSchedules(props, Date.now()))
+      annotations.addWarningV2("minutehand:ended-schedule", sentence);
     // Check for consumers in an aspect, because they are added after this constructor.
     Aspects.of(this).add({
       visit: (node) => {

@@ -53,6 +53,26 @@ export function scheduleChecks(
   });
 }
 
+/**
+ * A sentence for each schedule that never occurs after `now`: ms since the epoch. Such a schedule is not refused, because a deployed one gets old
+ * with its last year, and must not block later deployments.
+ */
+export function endedSchedules(
+  { schedules = {} }: Pick<DelayQueueProps, "schedules">,
+  now: number,
+): string[] {
+  return Object.entries(schedules)
+    .filter(
+      ([, { expression, timezone = "UTC" }]) =>
+        parseExpression(expression, { timezone }).next(now) === undefined,
+    )
+    .map(
+      ([name, { expression }]) =>
+        `schedule "${name}" files no more jobs, because ${expression} has no occurrence after ${new Date(now).toISOString()}. ` +
+        "Remove the schedule, or give it a later year",
+    );
+}
+
 function expressionCheck(at: string, { expression, timezone = "UTC" }: ScheduleProps): Check {
   const isCron = typeof expression === "string" && expression.startsWith("cron(");
   const fault = isCron ? expressionFault(expression, timezone) : undefined;

@@ -1,5 +1,7 @@
 import { Aws, Duration, Token } from "aws-cdk-lib";
+import { Annotations, Match } from "aws-cdk-lib/assertions";
 import { describe, expect, it } from "vitest";
+import { endedSchedules } from "../../infra/checks/schedule-checks.ts";
 import { validate } from "../../infra/checks/validate.ts";
 import type { DelayQueueProps, ScheduleProps } from "../../infra/props.ts";
 import { parseOccurrence, storedInput } from "../../src/core/occurrence.ts";
@@ -87,6 +89,33 @@ describe("a declared schedule", () => {
 
   it("changes nothing else: a stack without schedules has none", () => {
     expect(declaredIn({}).schedules).toEqual([]);
+  });
+});
+
+describe("a schedule that never occurs again", () => {
+  const expression = "cron(0 2 31 12 ? 2026)";
+
+  it("is warned of from its last occurrence on, in its time zone", () => {
+    const warnings = (timezone: string, now: number) =>
+      endedSchedules({ schedules: { nightly, last: { ...nightly, expression, timezone } } }, now);
+    const last = Date.UTC(2026, 11, 31, 1);
+    expect(warnings("Europe/Berlin", last - 1)).toEqual([]);
+    expect(warnings("Europe/Berlin", last)).toEqual([
+      `schedule "last" files no more jobs, because ${expression} has no occurrence after 2026-12-31T01:00:00.000Z. ` +
+        "Remove the schedule, or give it a later year",
+    ]);
+    expect(warnings("UTC", last)).toEqual([]);
+  });
+
+  it("is warned of at synth, once for each, and deployed all the same", () => {
+    const past = { ...nightly, expression: "cron(0 2 1 1 ? 2020)" };
+    const { stack } = shopWith({ topics, schedules: { nightly, past, "past-too": past } });
+    expect(resourcesOf(templateOf(stack), "AWS::Scheduler::Schedule")).toHaveLength(3);
+    const told = Annotations.fromStack(stack).findWarning("*", Match.stringLikeRegexp("no more jobs"));
+    expect(told.map(({ entry }) => String(entry.data).slice(0, 20))).toEqual([
+      'schedule "past" file',
+      'schedule "past-too" ',
+    ]);
   });
 });
 
