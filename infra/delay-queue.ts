@@ -245,7 +245,10 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     if (typeof timeout === "string" || queues === undefined) throw this.refusal(`${timeout}`);
     const { table, removable, tracing } = this;
     // Beside the target, because the target's stack may already depend on the stack of the queue.
-    const target = new Target(fn, `Target-${topic}`, {
+    const id = `Target-${topic}`;
+    // Another queue may have a topic with this name and the same target.
+    const ownId = fn.node.tryFindChild(id) ? `${id}-${this.node.addr}` : id;
+    const target = new Target(fn, ownId, {
       ...{ target: fn, timeout, queues, table, removable, tracing },
     });
     if (this.logKey !== undefined) useLogKey(target, this.logKey);

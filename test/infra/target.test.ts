@@ -180,6 +180,24 @@ it("a topic takes one consumer or one target", () => {
   expect(() => queue.addTarget("a", fn, options)).toThrow('addTarget has an unknown option "timeOut"');
 });
 
+it("one function may be the target of two queues, also if their topics have the same name", () => {
+  const alone = resourcesOf(withTarget().template, "AWS::Lambda::Function");
+  const idAlone = alone.find(([id]) => id.startsWith(CALLER))?.[0];
+  const { stack, queue } = shopWith({ topics: { thumbnail: {} } });
+  const fn = python(stack);
+  queue.addTarget("thumbnail", fn);
+  const other = new DelayQueue(stack, "Other", { prefix: "other", topics: { thumbnail: {} } });
+  other.addTarget("thumbnail", fn);
+  const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");
+  const callers = functions.filter(([id]) => id.startsWith(CALLER));
+  // The first caller keeps the id that it has in a stack with one queue.
+  expect(callers.map(([id]) => id)).toContain(idAlone);
+  const prefixes = callers.map(
+    ([, { Properties }]) => JSON.stringify(Properties).match(/\/(minutehand|other)-"/)?.[1],
+  );
+  expect(prefixes.sort()).toEqual(["minutehand", "other"]);
+});
+
 it("a target may be in a stack that depends on the queue's, and its caller's log has the queue's key", () => {
   const app = new App();
   const [base, images] = [new Stack(app, "Base"), new Stack(app, "Images")];
