@@ -42,7 +42,7 @@ import { Dashboard, MOST_DASHBOARD_TOPICS } from "./monitoring/dashboard.ts";
 import { queuePolicy, topicRules } from "./policy.ts";
 import type { ApiProps, DelayQueueProps } from "./props.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
-import { Target, type TargetFunction, type TargetOptions, targetTimeout } from "./target.ts";
+import { placeError, Target, type TargetFunction, type TargetOptions, targetTimeout } from "./target.ts";
 import { Tick } from "./tick.ts";
 import { tlsOnly } from "./tls-only.ts";
 import { type QueueParts, TopicQueues, type TopicQueuesProps } from "./topic-queues.ts";
@@ -229,18 +229,18 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
 
   /**
    * Lets a function in any language run the jobs of a topic: a function of the queue invokes `fn` with each job, waits for its answer, and
-   * records how the run ended. `fn` may be a function, an alias or a version of this account. It gets no environment, no permissions and
-   * no event source.
+   * records how the run ended. `fn` may be a function, an alias or a version of this account and region. It gets no environment, no
+   * permissions and no event source.
    *
-   * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; and if the timeout is not known, or longer
-   * than 14 minutes and 20 seconds.
+   * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; if the function is known to be in another
+   * account or region; and if the timeout is not known, or longer than 14 minutes and 20 seconds.
    * @example
    * queue.addTarget("thumbnail", new Function(stack, "Thumbnail", { runtime: Runtime.PYTHON_3_13, … }));
    */
   addTarget(topic: keyof Topics & string, fn: TargetFunction, options: TargetOptions = {}): void {
     const queues = this.topics.get(topic);
     const [unknown] = unknownNames("addTarget", "option", options, ["timeout"]);
-    const error = unknown ?? topicError(topic, queues, this.consumers.get(topic));
+    const error = unknown ?? topicError(topic, queues, this.consumers.get(topic)) ?? placeError(this, fn);
     const timeout = error ?? targetTimeout(fn, options);
     if (typeof timeout === "string" || queues === undefined) throw this.refusal(`${timeout}`);
     const { table, removable, tracing } = this;

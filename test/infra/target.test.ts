@@ -1,4 +1,4 @@
-import { App, Duration, Stack } from "aws-cdk-lib";
+import { App, Duration, Fn, Stack } from "aws-cdk-lib";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { AwsSolutionsChecks } from "cdk-nag";
@@ -134,6 +134,43 @@ describe("the timeout of a target", () => {
   ])("may not be %s for a function with 3 s", (timeout, said) => {
     const { stack, queue } = shopWith({ topics: { thumbnail: {} } });
     expect(() => queue.addTarget("thumbnail", python(stack), { timeout })).toThrow(said);
+  });
+});
+
+describe("a target of another place", () => {
+  const env = { account: "123456789012", region: "eu-central-1" };
+  const timeout = Duration.seconds(60);
+  const added = (arn: string, stackEnv: { account?: string; region?: string } = env) => {
+    const stack = new Stack(new App(), "Shop", { env: stackEnv });
+    const queue = new DelayQueue(stack, "Jobs", { topics: { thumbnail: {} } });
+    return () =>
+      queue.addTarget("thumbnail", LambdaFunction.fromFunctionArn(stack, "Thumbnail", arn), { timeout });
+  };
+
+  it.each([
+    ["arn:aws:lambda:eu-central-1:210987654321:function:thumbnail", "is in account 210987654321"],
+    ["arn:aws:lambda:us-east-1:123456789012:function:thumbnail:live", "is in region us-east-1"],
+  ])("is refused: %s", (arn, said) => {
+    expect(added(arn)).toThrow(
+      `the target Shop/Thumbnail ${said}: a target must be in the account and region of the queue, so give a function of ` +
+        "123456789012 and eu-central-1 that invokes this one",
+    );
+  });
+
+  it("is refused too if it is a function of another stack of the app", () => {
+    const app = new App();
+    const queue = new DelayQueue(new Stack(app, "Shop", { env }), "Jobs", { topics: { thumbnail: {} } });
+    const images = new Stack(app, "Images", { env: { ...env, region: "eu-west-1" } });
+    expect(() => queue.addTarget("thumbnail", python(images))).toThrow(
+      "Images/Thumbnail is in region eu-west-1",
+    );
+  });
+
+  it("is not seen if the stack does not know its own place, and the same place is taken", () => {
+    const arn = "arn:aws:lambda:eu-central-1:123456789012:function:thumbnail";
+    expect(added(arn)).not.toThrow();
+    expect(added(arn, {})).not.toThrow();
+    expect(added(Fn.importValue("ThumbnailArn"))).not.toThrow();
   });
 });
 
