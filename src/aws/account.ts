@@ -53,7 +53,12 @@ export type StackReservations = {
   readonly mostPollers: readonly number[];
   /** How many further invocations of a tick take unreserved concurrency: none if concurrency is reserved for the tick. */
   readonly sweepers: number;
+  /** The topics whose jobs a target runs (`addTarget`). */
+  readonly targetTopics: readonly string[];
 };
+
+/** `infra/target.ts` describes its function so. */
+const CALLER_OF = /^Invokes the target of topic (.+)$/;
 
 /** Reads what a stack's template reserves. Knows nothing of consumers in other stacks. */
 export async function stackReservations(name: string): Promise<StackReservations> {
@@ -69,6 +74,7 @@ export async function stackReservations(name: string): Promise<StackReservations
         ({ ProvisionedPollerConfig: pollers }) => pollers?.MaximumPollers ?? [],
       ),
       sweepers: Math.min(MOST_SWEEPERS, ...properties.flatMap(unreservedSweepers)),
+      targetTopics: properties.flatMap(({ Description }) => CALLER_OF.exec(`${Description}`)?.[1] ?? []),
     };
   } catch (thrown) {
     throw unavailable(`CloudFormation did not say what the stack ${name} reserves`, thrown);
@@ -84,6 +90,7 @@ function unreservedSweepers(properties: NonNullable<TemplateResource["Properties
 
 type TemplateResource = {
   readonly Properties?: {
+    readonly Description?: unknown;
     readonly ReservedConcurrentExecutions?: number;
     readonly ProvisionedPollerConfig?: { readonly MaximumPollers: number };
     readonly Environment?: { readonly Variables?: Readonly<Record<string, unknown>> };
