@@ -1,6 +1,7 @@
 import { App, Duration, Fn, Stack } from "aws-cdk-lib";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Topic } from "aws-cdk-lib/aws-sns";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
@@ -100,6 +101,43 @@ describe("a topic with a target", () => {
         .ScalingConfig;
     expect(scaling({})).toEqual({ MaximumConcurrency: 10 });
     expect(scaling({ maximumConcurrency: 40 })).toEqual({ MaximumConcurrency: 40 });
+  });
+});
+
+describe("the alarm Failing of a topic with a target", () => {
+  const topics = { thumbnail: { alarms: ["Failing"] } } as const;
+  const failing = (template: StackTemplate) =>
+    resourcesOf(template, "AWS::CloudWatch::Alarm").filter(([id]) => id.includes("Failing"));
+
+  it("counts the errors of the caller, which is what runs the jobs", () => {
+    const { template } = withTarget({ topic: topics.thumbnail });
+    const caller = resourcesOf(template, "AWS::Lambda::Function").find(([id]) => id.startsWith(CALLER))?.[0];
+    expect(caller).toBeDefined();
+    const [[id, { Properties }]] = failing(template) as [[string, Resource]];
+    expect(failing(template)).toHaveLength(1);
+    expect(id).toMatch(/^JobsAlarmsthumbnailFailing/);
+    expect(Properties).toMatchObject({
+      ...{ Namespace: "AWS/Lambda", MetricName: "Errors", Statistic: "Sum" },
+      ...{ Threshold: 1, EvaluationPeriods: 15, DatapointsToAlarm: 3 },
+      Dimensions: [{ Name: "FunctionName", Value: { Ref: caller } }],
+    });
+    expect(JSON.stringify(Properties.AlarmDescription)).toContain(`{"Ref":"${caller}"}`);
+  });
+
+  it("is in the target's stack, which refers to that of the queue, and notifies the same topic", () => {
+    const app = new App();
+    const [base, images] = [new Stack(app, "Base"), new Stack(app, "Images")];
+    const alarmTopic = new Topic(base, "Alarms");
+    const queue = new DelayQueue(base, "Jobs", { topics, alarmTopic });
+    queue.addTarget("thumbnail", python(images));
+    const [[, { Properties }]] = failing(templateOf(images)) as [[string, Resource]];
+    expect(failing(templateOf(base))).toEqual([]);
+    expect(Properties.AlarmActions).toEqual([{ "Fn::ImportValue": expect.stringContaining("Alarms") }]);
+    expect(Properties.OKActions).toEqual(Properties.AlarmActions);
+  });
+
+  it("is left out by default, as the alarm of a consumer is", () => {
+    expect(failing(withTarget().template)).toEqual([]);
   });
 });
 
