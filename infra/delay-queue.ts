@@ -13,6 +13,7 @@ import { ENQUEUE_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { partitionErrors } from "./checks/partitions.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
+import { endedSchedules } from "./checks/schedule-checks.ts";
 import { seenTopics } from "./checks/seen-topics.ts";
 import { tableErrors, tableKeyWarning } from "./checks/table.ts";
 import { validate } from "./checks/validate.ts";
@@ -42,7 +43,7 @@ import { Dashboard, MOST_DASHBOARD_TOPICS } from "./monitoring/dashboard.ts";
 import { queuePolicy, topicRules } from "./policy.ts";
 import type { ApiProps, DelayQueueProps } from "./props.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
-import { Target, type TargetFunction, type TargetOptions, targetTimeout } from "./target.ts";
+import { placeError, Target, type TargetFunction, type TargetOptions, targetTimeout } from "./target.ts";
 import { Tick } from "./tick.ts";
 import { tlsOnly } from "./tls-only.ts";
 import { type QueueParts, TopicQueues, type TopicQueuesProps } from "./topic-queues.ts";
@@ -229,23 +230,26 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
 
   /**
    * Lets a function in any language run the jobs of a topic: a function of the queue invokes `fn` with each job, waits for its answer, and
-   * records how the run ended. `fn` may be a function, an alias or a version of this account. It gets no environment, no permissions and
-   * no event source.
+   * records how the run ended. `fn` may be a function, an alias or a version of this account and region. It gets no environment, no
+   * permissions and no event source.
    *
-   * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; and if the timeout is not known, or longer
-   * than 14 minutes and 20 seconds.
+   * Throws if the topic is not declared, is a pull topic, or already has a consumer or a webhook; if the function is known to be in another
+   * account or region; and if the timeout is not known, or longer than 14 minutes and 20 seconds.
    * @example
    * queue.addTarget("thumbnail", new Function(stack, "Thumbnail", { runtime: Runtime.PYTHON_3_13, … }));
    */
   addTarget(topic: keyof Topics & string, fn: TargetFunction, options: TargetOptions = {}): void {
     const queues = this.topics.get(topic);
     const [unknown] = unknownNames("addTarget", "option", options, ["timeout"]);
-    const error = unknown ?? topicError(topic, queues, this.consumers.get(topic));
+    const error = unknown ?? topicError(topic, queues, this.consumers.get(topic)) ?? placeError(this, fn);
     const timeout = error ?? targetTimeout(fn, options);
     if (typeof timeout === "string" || queues === undefined) throw this.refusal(`${timeout}`);
     const { table, removable, tracing } = this;
     // Beside the target, because the target's stack may already depend on the stack of the queue.
-    const target = new Target(fn, `Target-${topic}`, {
+    const id = `Target-${topic}`;
+    // Another queue may have a topic with this name and the same target.
+    const ownId = fn.node.tryFindChild(id) ? `${id}-${this.node.addr}` : id;
+    const target = new Target(fn, ownId, {
       ...{ target: fn, timeout, queues, table, removable, tracing },
     });
     if (this.logKey !== undefined) useLogKey(target, this.logKey);
@@ -408,7 +412,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     this.equipped.add(fn);
   }
 
-  private warn({ topics, topicsFile, alarmTopic, encryptionKey, removable = false }: DelayQueueProps): void {
+  private warn(props: DelayQueueProps): void {
+    const { topics, topicsFile, alarmTopic, encryptionKey, removable = false } = props;
     const annotations = Annotations.of(this);
     const tableKey = tableKeyWarning(this.table, encryptionKey);
     if (tableKey !== undefined) annotations.addWarningV2("minutehand:table-key", tableKey);
@@ -435,6 +440,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
           "queues stay. Cancel or run these jobs first, then delete the topic's line in the topics file",
       );
     }
+    for (const sentence of endedSchedules(props, Date.now()))
+      annotations.addWarningV2("minutehand:ended-schedule", sentence);
     // Check for consumers in an aspect, because they are added after this constructor.
     Aspects.of(this).add({
       visit: (node) => {

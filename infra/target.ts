@@ -1,4 +1,4 @@
-import { Duration } from "aws-cdk-lib";
+import { Arn, ArnFormat, Duration, Stack, Token, TokenComparison } from "aws-cdk-lib";
 import {
   type Alias,
   type EventSourceMapping,
@@ -94,6 +94,28 @@ export function targetTimeout(fn: TargetFunction, { timeout: given }: TargetOpti
   if (own !== undefined && seconds < own.toSeconds())
     return `the timeout of the target ${path} must be at least its own of ${own.toSeconds()} s, got ${seconds} s`;
   return timeout;
+}
+
+/**
+ * Says that a target is not where the stack of its queue is. `undefined`: it is, or synth does not know. Lambda reaches no function of another
+ * region, and one of another account only if the function's own policy allows it ("Granting Lambda function access to other accounts").
+ */
+export function placeError(queue: Construct, fn: TargetFunction): string | undefined {
+  const arn = fn.functionArn;
+  const own = Token.isUnresolved(arn) ? fn.env : Arn.split(arn, ArnFormat.COLON_RESOURCE_NAME);
+  const { account, region } = Stack.of(queue);
+  const isElsewhere = (one = "", other: string) =>
+    Token.compareStrings(one, other) === TokenComparison.DIFFERENT;
+  const place = isElsewhere(own.account, account)
+    ? `account ${own.account}`
+    : isElsewhere(own.region, region)
+      ? `region ${own.region}`
+      : undefined;
+  return (
+    place &&
+    `the target ${fn.node.path} is in ${place}: a target must be in the account and region of the queue, so give a function of ` +
+      `${account} and ${region} that invokes this one`
+  );
 }
 
 function callerTimeout(timeout: Duration): Duration {

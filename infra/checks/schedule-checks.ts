@@ -1,8 +1,10 @@
 import { type Duration, Token } from "aws-cdk-lib";
 import { type Check, onlyFor, wholeNumber } from "../../src/core/check.ts";
 import { BODY_BYTES, LONGEST_WINDOW_MINUTES, SCHEDULE_INPUT_BYTES } from "../../src/core/constants.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import { JOB_OPTIONS, type JobOption } from "../../src/core/job-options.ts";
-import { toJson } from "../../src/core/json.ts";
+import { parseJson, toJson } from "../../src/core/json.ts";
+import { lostByJson } from "../../src/core/kept-by-json.ts";
 import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../../src/core/occurrence.ts";
 import { parseExpression } from "../../src/cron/expression.ts";
 import { unknownNames } from "../../src/general/unknown-names.ts";
@@ -12,6 +14,7 @@ import type { DelayQueueProps, ScheduleProps, TopicProps } from "../props.ts";
 type Schedules = DelayQueueProps["schedules"];
 
 const NAMES = ["topic", "expression", "timezone", "body", "flexibleWindow", "paused", ...DECLARED_OPTIONS];
+const JSON_VALUES = "text, numbers, true, false, null, lists and objects";
 const PLAIN = /^\P{Cc}+$/u;
 
 /** Only plain JavaScript can give an unknown name. */
@@ -53,6 +56,26 @@ export function scheduleChecks(
   });
 }
 
+/**
+ * A sentence for each schedule that never occurs after `now`: ms since the epoch. Such a schedule is not refused, because a deployed one gets old
+ * with its last year, and must not block later deployments.
+ */
+export function endedSchedules(
+  { schedules = {} }: Pick<DelayQueueProps, "schedules">,
+  now: number,
+): string[] {
+  return Object.entries(schedules)
+    .filter(
+      ([, { expression, timezone = "UTC" }]) =>
+        parseExpression(expression, { timezone }).next(now) === undefined,
+    )
+    .map(
+      ([name, { expression }]) =>
+        `schedule "${name}" files no more jobs, because ${expression} has no occurrence after ${new Date(now).toISOString()}. ` +
+        "Remove the schedule, or give it a later year",
+    );
+}
+
 function expressionCheck(at: string, { expression, timezone = "UTC" }: ScheduleProps): Check {
   const isCron = typeof expression === "string" && expression.startsWith("cron(");
   const fault = isCron ? expressionFault(expression, timezone) : undefined;
@@ -76,14 +99,25 @@ function expressionFault(expression: string, timezone: string): string | undefin
 }
 
 function bodyChecks(path: string, at: string, name: string, schedule: ScheduleProps): Check[] {
-  const given = schedule.body !== undefined;
-  const text = given ? toJson(schedule.body) : "";
+  const { body } = schedule;
+  const lost = lostByJson({ [`${at}.body`]: body });
+  if (lost) {
+    const rule = `${lost.at} must be a value that JSON keeps`;
+    return [{ holds: false, rule, actual: lost.what, allowed: JSON_VALUES }];
+  }
+  const fault = jsonFault(body);
+  if (fault !== undefined) {
+    const rule = `${at}.body must be a value that JSON can represent`;
+    return [{ holds: false, rule, actual: fault, allowed: JSON_VALUES }];
+  }
+  const given = body !== undefined;
+  const text = given ? toJson(body) : "";
   const input = given ? declaredInput(path, name, schedule) : "";
   return [
     {
-      holds: given && !Token.isUnresolved(text),
+      holds: given && !hasToken(body),
       rule: `${at}.body must be known when the app is synthesised`,
-      actual: schedule.body,
+      actual: body,
       allowed: "a value that JSON can hold, without tokens",
     },
     {
@@ -93,6 +127,26 @@ function bodyChecks(path: string, at: string, name: string, schedule: SchedulePr
       allowed: `${BODY_BYTES} bytes of JSON, and ${SCHEDULE_INPUT_BYTES} bytes in EventBridge Scheduler`,
     },
   ];
+}
+
+/** Why the API would not take this body: a structure that contains itself, or has too many levels. */
+function jsonFault(body: unknown): string | undefined {
+  try {
+    if (body !== undefined) parseJson(toJson(body));
+    return undefined;
+  } catch (error) {
+    return messageOf(error).split("\n", 1)[0];
+  }
+}
+
+/** A token may be a text, a number or an object, whose `toJSON` hides it. The name of a field may have one too. */
+function hasToken(body: unknown): boolean {
+  const values: unknown[] = [];
+  const text = JSON.stringify({ body }, function (this: Record<string, unknown>, name, value) {
+    values.push(this[name]);
+    return value;
+  });
+  return Token.isUnresolved(text) || values.some((value) => Token.isUnresolved(value));
 }
 
 function windowCheck(at: string, window: Duration | undefined): Check {

@@ -56,7 +56,12 @@ export type StackReservations = {
   readonly mostPollers: readonly number[];
   /** How many further invocations of a tick take unreserved concurrency: none if concurrency is reserved for the tick. */
   readonly sweepers: number;
+  /** The topics whose jobs a target runs (`addTarget`). */
+  readonly targetTopics: readonly string[];
 };
+
+/** `infra/target.ts` describes its function so. */
+const CALLER_OF = /^Invokes the target of topic (.+)$/;
 
 /** Reads what a stack's template reserves. Knows nothing of consumers in other stacks. */
 export async function stackReservations(name: string): Promise<StackReservations> {
@@ -65,6 +70,7 @@ export async function stackReservations(name: string): Promise<StackReservations
   return {
     mostPollers: properties.flatMap(({ ProvisionedPollerConfig: pollers }) => pollers?.MaximumPollers ?? []),
     sweepers: Math.min(MOST_SWEEPERS, ...properties.flatMap(unreservedSweepers)),
+    targetTopics: properties.flatMap(({ Description }) => CALLER_OF.exec(`${Description}`)?.[1] ?? []),
   };
 }
 
@@ -118,6 +124,7 @@ type TemplateResource = {
   readonly DeletionPolicy?: string;
   readonly Properties?: {
     readonly Tags?: readonly TemplateTag[];
+    readonly Description?: unknown;
     readonly ReservedConcurrentExecutions?: number;
     readonly ProvisionedPollerConfig?: { readonly MaximumPollers: number };
     readonly Environment?: { readonly Variables?: Readonly<Record<string, unknown>> };

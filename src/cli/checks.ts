@@ -207,21 +207,33 @@ const OTHERS = 10;
 
 /**
  * `free`: the account's unreserved concurrency. `reserved`: what the stack reserves; absent: the stack is unknown. A topic counts with its
- * first batches, because Lambda adds others only slowly, but with all batches of its `pollers`, which Lambda adds at once.
+ * first batches, because Lambda adds others only slowly, but with all batches of its `pollers`, which Lambda adds at once. Each batch of a
+ * topic with a target also takes an execution of the target for each job that it runs at once.
  */
 export function judgeConcurrency(
   free: number,
   topics: readonly TopicReport[],
-  { mostPollers, sweepers }: StackReservations = { mostPollers: [], sweepers: MOST_SWEEPERS },
+  { mostPollers, sweepers, targetTopics }: StackReservations = {
+    ...{ mostPollers: [], sweepers: MOST_SWEEPERS, targetTopics: [] },
+  },
 ): Check {
   const run = topics.filter(({ policy }) => policy.consumer !== "pull").length;
   const polled = mostPollers.reduce((sum, most) => sum + most * BATCHES_OF_A_POLLER, 0);
   const first = Math.max(run - mostPollers.length, 0) * BATCHES_AT_FIRST;
-  const needed = first + polled + OTHERS + sweepers;
-  const users = `${many(run, "topic")}${sweepers > 0 ? " and a tick with a backlog" : ""}`;
+  const targets = topics.filter(({ topic }) => targetTopics.includes(topic));
+  const executions = targets.reduce((sum, { policy }) => sum + policy.concurrency * BATCHES_AT_FIRST, 0);
+  const needed = first + polled + executions + OTHERS + sweepers;
+  const users = [
+    many(run, "topic"),
+    ...(targets.length > 0 ? [many(targets.length, "target")] : []),
+    ...(sweepers > 0 ? ["a tick with a backlog"] : []),
+  ].join(" and ");
   const found = `the account can run ${free.toLocaleString("en")} functions at once; ${users} can need ${needed.toLocaleString("en")}`;
   if (free >= needed) return { check: "concurrency", result: "ok", found };
-  const lower = polled > 0 ? ", or lower `max` of the pollers" : "";
-  const todo = `ask AWS to raise Lambda's quota L-B99A9384 (Concurrent executions)${lower}`;
+  const lower = [
+    ...(polled > 0 ? ["`max` of the pollers"] : []),
+    ...(executions > 0 ? ["`concurrency` of the topics with targets"] : []),
+  ].map((what) => `, or lower ${what}`);
+  const todo = `ask AWS to raise Lambda's quota L-B99A9384 (Concurrent executions)${lower.join("")}`;
   return { check: "concurrency", result: "warning", found, todo };
 }

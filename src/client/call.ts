@@ -1,8 +1,8 @@
 import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
 import { isJobId } from "../core/job-id.ts";
+import { assertKeptByJson } from "../core/kept-by-json.ts";
 import { truncate } from "../general/text.ts";
 import type { Problem } from "../http/answers/problem.ts";
-import { assertKeptByJson } from "./kept-by-json.ts";
 import type { SeenOptions } from "./options.ts";
 
 /** `patience`: the least timeout of a try, ms. `once`: not retried if it may have had an effect. */

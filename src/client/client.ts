@@ -186,7 +186,7 @@ export type Client<Topics = TopicBodies> = {
   removeSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
   /** Pauses a schedule: no occurrence files a job until `resumeSchedule`. Idempotent. */
   pauseSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
-  /** Resumes a paused schedule, beginning with its next occurrence. Idempotent. */
+  /** Resumes a paused schedule, beginning with its next occurrence. `skippedInPause` counts those that fell into the pause. Idempotent. */
   resumeSchedule<T = Topics>(name: string, options?: CallOptions): Promise<Schedule<T>>;
   /** Files the job of a schedule now, in addition to its occurrences. Idempotent, except in an untracked topic. */
   runSchedule<T = Topics>(name: string, options?: RepeatableOptions): Promise<Job<T>>;

@@ -22,6 +22,7 @@ const WARNINGS = new Set<ProtocolEvent["type"]>([
   "unreadable",
   "hand-over-failed",
   "missed",
+  "skipped-in-pause",
   "runaway",
   "throttled",
 ]);

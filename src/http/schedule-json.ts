@@ -3,6 +3,7 @@ import { optionsInSeconds, optionsOf } from "../core/job-options.ts";
 import type { Schedule } from "../core/occurrence.ts";
 import { iso } from "../general/times.ts";
 import { nextOccurrences } from "../protocol/file/occurrences.ts";
+import type { Paused } from "../protocol/file/recurring.ts";
 import type { ScheduleJson, ScheduleSummary } from "./answers/schedules.ts";
 
 const TOLD = 5;
@@ -36,6 +37,11 @@ async function nextTimesOf(schedule: Schedule, now: number): Promise<number[]> {
   }
 }
 
-export async function scheduleJsonOf(schedule: Schedule, now: number): Promise<ScheduleJson> {
-  return { ...(await scheduleSummaryOf(schedule, now)), body: JSON.parse(schedule.job.body) };
+export async function scheduleJsonOf(schedule: Paused, now: number): Promise<ScheduleJson> {
+  const { job, skippedInPause } = schedule;
+  return {
+    ...(await scheduleSummaryOf(schedule, now)),
+    body: JSON.parse(job.body),
+    ...(skippedInPause === undefined ? {} : { skippedInPause }),
+  };
 }

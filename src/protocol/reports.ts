@@ -39,6 +39,8 @@ export type ProtocolEvent =
   | { type: "audited"; shard: number; entries: number; found: number }
   /** Occurrences of a schedule at these times are not filed. */
   | { type: "missed"; topic: string; schedule: string; times: readonly number[] }
+  /** A schedule was resumed. `occurrences`: how many fell into its pause and are not filed; 1,000 or more if 1,000. */
+  | { type: "skipped-in-pause"; topic: string; schedule: string; occurrences: number }
   /** Far jobs got no schedule, because the day has its `SCHEDULES_A_DAY`. The sweep sends them. */
   | { type: "unscheduled"; jobs: number }
   /** More than half of what one chain, or one job by `retryIn`, may file on a day. `id`: the first job. `jobs`: how many so far on this day. */

@@ -352,6 +352,26 @@ describe("doctor", () => {
     },
   );
 
+  test("counts the executions of targets: for each invocation of their caller as many as the topic's concurrency", async () => {
+    const topics = { orders: { concurrency: 4 }, events: {}, other: {} };
+    await using api = await serveApi(createApi(createWorld({ topics })));
+    await api.world.tick();
+    const { stack, queue } = shopWith({ topics, tickSweepers: 0 });
+    const target = someFunction(stack, "Target");
+    queue.addTarget("orders", target);
+    queue.addTarget("events", target.currentVersion);
+    queue.addConsumer("other", someFunction(stack, "Other"));
+    const stacks = stacksAt(api.url, "UPDATE_COMPLETE", templateOf(stack));
+    await using _ = await scriptAccount({ arn: ARN, concurrency: 94, ...stacks });
+    const { lines } = await type(api, ["doctor", "--stack", "Shop", "--json"]);
+    expect(lines.at(-1)).toEqual({
+      check: "concurrency",
+      result: "warning",
+      found: "the account can run 94 functions at once; 3 topics and 2 targets can need 95",
+      todo: "ask AWS to raise Lambda's quota L-B99A9384 (Concurrent executions), or lower `concurrency` of the topics with targets",
+    });
+  });
+
   test("warns if it may not read the stack's template, and judges the concurrency without it", async () => {
     await using api = await serveApi();
     await api.world.tick();

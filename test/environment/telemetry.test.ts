@@ -42,6 +42,7 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
   unreadable: { type: "unreadable", what: "w", jobs: 1, id: "i", error: "e" },
   unscheduled: { type: "unscheduled", jobs: 1 },
   missed: { topic: "t", type: "missed", schedule: "s", times: [0, 1] },
+  "skipped-in-pause": { topic: "t", type: "skipped-in-pause", schedule: "s", occurrences: 2 },
   throttled: { type: "throttled", topic: "orders", id: "1", since: 1 },
   runaway: { ...JOB, type: "runaway" },
   "dead-letters-removed": { topic: "t", type: "dead-letters-removed", messages: 1 },

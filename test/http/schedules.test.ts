@@ -103,6 +103,16 @@ describe("a schedule", () => {
     expect((await api.call("POST", "/schedules/hourly/resume")).json).toMatchObject({ paused: false });
   });
 
+  test("answers at a resume how many occurrences fell into the pause", async () => {
+    const api = createApi();
+    await put(api);
+    await api.call("POST", "/schedules/hourly/pause");
+    await api.world.pass(2 * 3_600_000, { ticks: false });
+    expect((await api.call("GET", "/schedules/hourly")).json).not.toHaveProperty("skippedInPause");
+    expect((await api.call("POST", "/schedules/hourly/resume")).json).toMatchObject({ skippedInPause: 2 });
+    expect((await api.call("POST", "/schedules/hourly/resume")).json).not.toHaveProperty("skippedInPause");
+  });
+
   test("runs now, and files one job for one Idempotency-Key", async () => {
     const api = createApi();
     await put(api);

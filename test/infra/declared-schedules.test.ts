@@ -1,5 +1,7 @@
-import { Aws, Duration, Token } from "aws-cdk-lib";
+import { Aws, Duration, Intrinsic, Token } from "aws-cdk-lib";
+import { Annotations, Match } from "aws-cdk-lib/assertions";
 import { describe, expect, it } from "vitest";
+import { endedSchedules } from "../../infra/checks/schedule-checks.ts";
 import { validate } from "../../infra/checks/validate.ts";
 import type { DelayQueueProps, ScheduleProps } from "../../infra/props.ts";
 import { parseOccurrence, storedInput } from "../../src/core/occurrence.ts";
@@ -74,6 +76,14 @@ describe("a declared schedule", () => {
     expect(parseOccurrence(fired)).toEqual({ name: "full", time: Date.UTC(2026, 2, 1, 2), job });
   });
 
+  it("has the body that the client would send: a Date as its text, and no field that is undefined", () => {
+    const body = { at: new Date(0), none: undefined };
+    const { schedules } = declaredIn({ schedules: { dated: { ...nightly, body } } });
+    expect(storedInput(schedules[0]?.Target.Input ?? "")).toMatchObject({
+      job: { body: '{"at":"1970-01-01T00:00:00.000Z"}' },
+    });
+  });
+
   it("needs no API: without it, the tick alone reaches Scheduler, to look for missed occurrences", () => {
     const { template, schedules } = declaredIn({ schedules: { nightly }, api: { auth: "none" } });
     expect(schedules).toHaveLength(1);
@@ -90,10 +100,41 @@ describe("a declared schedule", () => {
   });
 });
 
+describe("a schedule that never occurs again", () => {
+  const expression = "cron(0 2 31 12 ? 2026)";
+
+  it("is warned of from its last occurrence on, in its time zone", () => {
+    const warnings = (timezone: string, now: number) =>
+      endedSchedules({ schedules: { nightly, last: { ...nightly, expression, timezone } } }, now);
+    const last = Date.UTC(2026, 11, 31, 1);
+    expect(warnings("Europe/Berlin", last - 1)).toEqual([]);
+    expect(warnings("Europe/Berlin", last)).toEqual([
+      `schedule "last" files no more jobs, because ${expression} has no occurrence after 2026-12-31T01:00:00.000Z. ` +
+        "Remove the schedule, or give it a later year",
+    ]);
+    expect(warnings("UTC", last)).toEqual([]);
+  });
+
+  it("is warned of at synth, once for each, and deployed all the same", () => {
+    const past = { ...nightly, expression: "cron(0 2 1 1 ? 2020)" };
+    const { stack } = shopWith({ topics, schedules: { nightly, past, "past-too": past } });
+    expect(resourcesOf(templateOf(stack), "AWS::Scheduler::Schedule")).toHaveLength(3);
+    const told = Annotations.fromStack(stack).findWarning("*", Match.stringLikeRegexp("no more jobs"));
+    expect(told.map(({ entry }) => String(entry.data).slice(0, 20))).toEqual([
+      'schedule "past" file',
+      'schedule "past-too" ',
+    ]);
+  });
+});
+
 const refused = (more: Partial<ScheduleProps>, name = "nightly"): DelayQueueProps => ({
   topics,
   schedules: { [name]: { ...nightly, ...more } },
 });
+
+const circle: { self?: unknown } = {};
+circle.self = circle;
+const nested = (levels: number) => Array.from({ length: levels }).reduce<unknown>((inner) => [inner], 1);
 
 describe("a schedule is refused at synth", () => {
   it.each<[DelayQueueProps, string]>([
@@ -117,6 +158,22 @@ describe("a schedule is refused at synth", () => {
     [refused({ timezone: "+01:00" }), "timezone must be an IANA name such as Europe/Berlin"],
     [refused({ body: undefined }), "schedules.nightly.body must be known when the app is synthesised"],
     [refused({ body: { bucket: Token.asString({ Ref: "Bucket" }) } }), "body must be known when"],
+    [refused({ body: { size: Token.asNumber({ Ref: "Size" }) } }), "body must be known when"],
+    [refused({ body: [new Intrinsic({ Ref: "Bucket" })] }), "body must be known when"],
+    [
+      refused({ body: { n: 12n } }),
+      'schedules.nightly.body.n must be a value that JSON keeps, is "a bigint"; allowed: text, numbers, true, false, null, lists and objects',
+    ],
+    [refused({ body: () => 1 }), 'schedules.nightly.body must be a value that JSON keeps, is "a function"'],
+    [refused({ body: [Number.NaN] }), 'schedules.nightly.body.0 must be a value that JSON keeps, is "NaN"'],
+    [
+      refused({ body: { at: new Date("soon") } }),
+      'body.at must be a value that JSON keeps, is "an invalid Date"',
+    ],
+    [refused({ body: { all: new Map() } }), 'body.all must be a value that JSON keeps, is "a Map"'],
+    [refused({ body: circle }), "schedules.nightly.body must be a value that JSON can represent"],
+    [refused({ body: nested(101) }), "JSON must be nested at most 100 levels deep"],
+    [refused({ body: nested(100_000) }), "schedules.nightly.body must be a value that JSON can represent"],
     [refused({ body: "x".repeat(210_000) }), 'is "210002 bytes"; allowed: 204800 bytes of JSON, and 256000'],
     [refused({ body: "<".repeat(43_000) }), "body must fit into EventBridge Scheduler"],
     [

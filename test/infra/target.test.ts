@@ -1,6 +1,7 @@
-import { App, Duration, Stack } from "aws-cdk-lib";
+import { App, Duration, Fn, Stack } from "aws-cdk-lib";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import { Topic } from "aws-cdk-lib/aws-sns";
 import { AwsSolutionsChecks } from "cdk-nag";
 import { describe, expect, it } from "vitest";
 import { DelayQueue } from "../../infra/delay-queue.ts";
@@ -103,6 +104,43 @@ describe("a topic with a target", () => {
   });
 });
 
+describe("the alarm Failing of a topic with a target", () => {
+  const topics = { thumbnail: { alarms: ["Failing"] } } as const;
+  const failing = (template: StackTemplate) =>
+    resourcesOf(template, "AWS::CloudWatch::Alarm").filter(([id]) => id.includes("Failing"));
+
+  it("counts the errors of the caller, which is what runs the jobs", () => {
+    const { template } = withTarget({ topic: topics.thumbnail });
+    const caller = resourcesOf(template, "AWS::Lambda::Function").find(([id]) => id.startsWith(CALLER))?.[0];
+    expect(caller).toBeDefined();
+    const [[id, { Properties }]] = failing(template) as [[string, Resource]];
+    expect(failing(template)).toHaveLength(1);
+    expect(id).toMatch(/^JobsAlarmsthumbnailFailing/);
+    expect(Properties).toMatchObject({
+      ...{ Namespace: "AWS/Lambda", MetricName: "Errors", Statistic: "Sum" },
+      ...{ Threshold: 1, EvaluationPeriods: 15, DatapointsToAlarm: 3 },
+      Dimensions: [{ Name: "FunctionName", Value: { Ref: caller } }],
+    });
+    expect(JSON.stringify(Properties.AlarmDescription)).toContain(`{"Ref":"${caller}"}`);
+  });
+
+  it("is in the target's stack, which refers to that of the queue, and notifies the same topic", () => {
+    const app = new App();
+    const [base, images] = [new Stack(app, "Base"), new Stack(app, "Images")];
+    const alarmTopic = new Topic(base, "Alarms");
+    const queue = new DelayQueue(base, "Jobs", { topics, alarmTopic });
+    queue.addTarget("thumbnail", python(images));
+    const [[, { Properties }]] = failing(templateOf(images)) as [[string, Resource]];
+    expect(failing(templateOf(base))).toEqual([]);
+    expect(Properties.AlarmActions).toEqual([{ "Fn::ImportValue": expect.stringContaining("Alarms") }]);
+    expect(Properties.OKActions).toEqual(Properties.AlarmActions);
+  });
+
+  it("is left out by default, as the alarm of a consumer is", () => {
+    expect(failing(withTarget().template)).toEqual([]);
+  });
+});
+
 describe("the timeout of a target", () => {
   it("is 3 s if the function has none, and 860 s at most, for which the caller runs 15 minutes", () => {
     const timeoutWith = (timeout?: Duration) => {
@@ -134,6 +172,43 @@ describe("the timeout of a target", () => {
   ])("may not be %s for a function with 3 s", (timeout, said) => {
     const { stack, queue } = shopWith({ topics: { thumbnail: {} } });
     expect(() => queue.addTarget("thumbnail", python(stack), { timeout })).toThrow(said);
+  });
+});
+
+describe("a target of another place", () => {
+  const env = { account: "123456789012", region: "eu-central-1" };
+  const timeout = Duration.seconds(60);
+  const added = (arn: string, stackEnv: { account?: string; region?: string } = env) => {
+    const stack = new Stack(new App(), "Shop", { env: stackEnv });
+    const queue = new DelayQueue(stack, "Jobs", { topics: { thumbnail: {} } });
+    return () =>
+      queue.addTarget("thumbnail", LambdaFunction.fromFunctionArn(stack, "Thumbnail", arn), { timeout });
+  };
+
+  it.each([
+    ["arn:aws:lambda:eu-central-1:210987654321:function:thumbnail", "is in account 210987654321"],
+    ["arn:aws:lambda:us-east-1:123456789012:function:thumbnail:live", "is in region us-east-1"],
+  ])("is refused: %s", (arn, said) => {
+    expect(added(arn)).toThrow(
+      `the target Shop/Thumbnail ${said}: a target must be in the account and region of the queue, so give a function of ` +
+        "123456789012 and eu-central-1 that invokes this one",
+    );
+  });
+
+  it("is refused too if it is a function of another stack of the app", () => {
+    const app = new App();
+    const queue = new DelayQueue(new Stack(app, "Shop", { env }), "Jobs", { topics: { thumbnail: {} } });
+    const images = new Stack(app, "Images", { env: { ...env, region: "eu-west-1" } });
+    expect(() => queue.addTarget("thumbnail", python(images))).toThrow(
+      "Images/Thumbnail is in region eu-west-1",
+    );
+  });
+
+  it("is not seen if the stack does not know its own place, and the same place is taken", () => {
+    const arn = "arn:aws:lambda:eu-central-1:123456789012:function:thumbnail";
+    expect(added(arn)).not.toThrow();
+    expect(added(arn, {})).not.toThrow();
+    expect(added(Fn.importValue("ThumbnailArn"))).not.toThrow();
   });
 });
 
@@ -178,6 +253,24 @@ it("a topic takes one consumer or one target", () => {
   );
   const options: object = { timeOut: Duration.seconds(5) };
   expect(() => queue.addTarget("a", fn, options)).toThrow('addTarget has an unknown option "timeOut"');
+});
+
+it("one function may be the target of two queues, also if their topics have the same name", () => {
+  const alone = resourcesOf(withTarget().template, "AWS::Lambda::Function");
+  const idAlone = alone.find(([id]) => id.startsWith(CALLER))?.[0];
+  const { stack, queue } = shopWith({ topics: { thumbnail: {} } });
+  const fn = python(stack);
+  queue.addTarget("thumbnail", fn);
+  const other = new DelayQueue(stack, "Other", { prefix: "other", topics: { thumbnail: {} } });
+  other.addTarget("thumbnail", fn);
+  const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");
+  const callers = functions.filter(([id]) => id.startsWith(CALLER));
+  // The first caller keeps the id that it has in a stack with one queue.
+  expect(callers.map(([id]) => id)).toContain(idAlone);
+  const prefixes = callers.map(
+    ([, { Properties }]) => JSON.stringify(Properties).match(/\/(minutehand|other)-"/)?.[1],
+  );
+  expect(prefixes.sort()).toEqual(["minutehand", "other"]);
 });
 
 it("a target may be in a stack that depends on the queue's, and its caller's log has the queue's key", () => {

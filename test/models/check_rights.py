@@ -25,6 +25,7 @@ EXTRA = {
 # Actions that the schemas name for properties that a queue never sets, by the start of the action.
 LEFT_OUT = {
     "AWS::ApiGatewayV2::Api": ["s3:getObject"],
+    "AWS::ApiGatewayV2::Authorizer": ["iam:PassRole"],
     "AWS::ApiGatewayV2::Integration": ["iam:PassRole"],
     "AWS::DynamoDB::Table": [
         *["dynamodb:AssociateTableReplica", "dynamodb:BatchWriteItem", "dynamodb:CreateTableReplica"],

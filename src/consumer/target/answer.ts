@@ -7,7 +7,7 @@ import { oneLineError } from "../error-text.ts";
 
 /** A longer answer asks for nothing. Lambda takes answers of up to 6 MB, which would be slow to parse. */
 const ANSWER_BYTES = 64 * 1024;
-/** ms. Languages without optional fields write 0 for a field that is not set, which must not run the job again without end. */
+/** ms. A shorter wait could run the job again without end. */
 const LEAST_WAIT = 1000;
 
 type Answer = Exclude<Invoked, { throttled: string }>;
@@ -24,7 +24,7 @@ export function endingOf(
       ? { end: "buried", error: oneLineError(bury) }
       : malformed("bury", "a text", bury);
   }
-  if (!isSet(retryIn)) return { end: "done" };
+  if (!isSet(retryIn) || retryIn === 0) return { end: "done" };
   const wait =
     typeof retryIn === "number" || typeof retryIn === "string" ? parseDuration(retryIn) : undefined;
   if (
@@ -44,7 +44,7 @@ function malformed(name: string, allowed: string, given: unknown): Ending {
   };
 }
 
-/** Languages without optional fields write null or an empty text for a field that is not set. */
+/** Languages without optional fields write null, an empty text, or 0 as a number of seconds, for a field that is not set. */
 function isSet(field: unknown): boolean {
   return field !== undefined && field !== null && field !== "";
 }

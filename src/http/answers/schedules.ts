@@ -33,7 +33,20 @@ const scheduleSummary = answer(
 );
 export type ScheduleSummary = z.output<typeof scheduleSummary>;
 
-export const schedule = answer("Schedule", z.extend(scheduleSummary, { body: z.unknown() }));
+export const schedule = answer(
+  "Schedule",
+  z.extend(scheduleSummary, {
+    body: z.unknown(),
+    skippedInPause: z.exactOptional(
+      z.number().check(
+        z.meta({
+          description:
+            "Only in the answer of a call that has ended a pause: how many occurrences came since the schedule was paused, or last replaced in its pause. They filed no jobs. `1000` means 1,000 or more.",
+        }),
+      ),
+    ),
+  }),
+);
 export type ScheduleJson = z.output<typeof schedule>;
 
 export const schedulePage = answer(

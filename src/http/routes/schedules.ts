@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import type { Schedule } from "../../core/occurrence.ts";
 import { listSchedules } from "../../protocol/file/find-schedule.ts";
 import {
   type NewSchedule,
+  type Paused,
   pauseSchedule,
   putSchedule,
   readSchedule,
@@ -49,7 +49,7 @@ function scheduleOf(ctx: Context, name: string, fields: NewScheduleFields): NewS
   };
 }
 
-async function answerWith(ctx: Context, found: Schedule, status = 200): Promise<Answer> {
+async function answerWith(ctx: Context, found: Paused, status = 200): Promise<Answer> {
   return { status, body: await scheduleJsonOf(found, ctx.clock()) };
 }
 
@@ -137,7 +137,7 @@ export const scheduleRoutes = [
     operationId: "resumeSchedule",
     isDecision: true,
     summary:
-      "Resumes a paused schedule, beginning with its next occurrence. Idempotent: resuming a schedule that is not paused answers 200.",
+      "Resumes a paused schedule, beginning with its next occurrence. `skippedInPause` says how many occurrences fell into the pause: they are not made up for. Idempotent: resuming a schedule that is not paused answers 200, without this number.",
     body: pausing,
     bodyOptional: true,
     async handle({ ctx, params: { name } }) {

@@ -10,7 +10,7 @@ import { enqueue } from "./enqueue.ts";
 import { enqueueCounted } from "./filing-limit.ts";
 import { findSchedule } from "./find-schedule.ts";
 import { nextComparison, notFiled, reportMissed } from "./missed-occurrences.ts";
-import { assertOccurs, occurrencesIn } from "./occurrences.ts";
+import { assertOccurs, nextOccurrences, occurrencesIn } from "./occurrences.ts";
 import { markRemoved, readKept, writeKept } from "./schedule-items.ts";
 
 const MINUTE = 60_000;
@@ -18,6 +18,9 @@ const MINUTE = 60_000;
 const FIRED_WITHIN = 2 * MINUTE;
 /** How many occurrences a change files: there are more only in a long `flexibleWindow`. */
 const MOST_FILED = 25;
+
+/** How many occurrences of a pause a resume counts. */
+const MOST_COUNTED = 1000;
 
 /** A schedule to put. Times are ms since the epoch. */
 export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt" | "declared">;
@@ -41,15 +44,30 @@ export async function putSchedule(
   return { outcome: before ? "replaced" : "created", schedule };
 }
 
-/** Occurrences that fall into a pause are lost. @throws `schedule-not-found`; `bad-request`: a resumed schedule would never occur again */
-export async function pauseSchedule(ctx: Context, name: string, paused: boolean): Promise<Schedule> {
-  const { schedule } = await change(ctx, name, async (before) => {
+/** `skippedInPause`: of a resume, how many occurrences came since the schedule was paused, or changed in its pause; at most `MOST_COUNTED`. */
+export type Paused = Schedule & { readonly skippedInPause?: number };
+
+/**
+ * Pauses or resumes a schedule. Occurrences that fall into a pause are not filed. A resume reports and answers how many these are, unless the
+ * schedule was not paused. @throws `schedule-not-found`; `bad-request`: a resumed schedule would never occur again
+ */
+export async function pauseSchedule(ctx: Context, name: string, paused: boolean): Promise<Paused> {
+  const { before, since, schedule } = await change(ctx, name, async (before) => {
     if (!before) throw scheduleNotFound(name);
     const after = { ...before, paused };
     if (before.paused && !paused) await assertOccurs(after, ctx.clock());
     return after;
   });
-  return schedule;
+  if (paused || !before?.paused) return schedule;
+  const occurrences = await countSince(ctx, before, since);
+  const { topic } = schedule.job;
+  if (occurrences > 0) ctx.report({ type: "skipped-in-pause", topic, schedule: name, occurrences });
+  return { ...schedule, skippedInPause: occurrences };
+}
+
+async function countSince(ctx: Context, schedule: Schedule, since: number): Promise<number> {
+  const times = await nextOccurrences(schedule, since, MOST_COUNTED);
+  return times.filter((time) => time <= ctx.clock()).length;
 }
 
 /** @throws `schedule-not-found` */
@@ -94,7 +112,12 @@ export async function fileOccurrence(ctx: Context, { name, time, job }: Occurren
   return enqueue(ctx, { ...job, dueAt: time, once: { token, hash: "occurrence", lasts: EVENT_AFTER } });
 }
 
-type Changed = { readonly before: Schedule | undefined; readonly schedule: Schedule };
+/** `since`: when the schedule became what it was before. */
+type Changed = {
+  readonly before: Schedule | undefined;
+  readonly since: number;
+  readonly schedule: Schedule;
+};
 
 /**
  * Writes the schedule's item, and then Scheduler's copy. If a call ends between both, a repeat or the tick writes the copy: see `keepSchedules`.
@@ -117,7 +140,7 @@ async function change(
     const seen = isSame && isInTable ? kept : await writeKept(ctx, schedule, kept);
     if (!seen) continue;
     await deriveOrTakeBack(ctx, schedule, before, seen);
-    return { before, schedule };
+    return { before, since, schedule };
   }
   throw keepsChanging(`schedule ${name}`);
 }

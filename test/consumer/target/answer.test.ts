@@ -19,6 +19,7 @@ describe("an answer", () => {
     // Java and Go write the fields that are not set.
     { retryIn: null, bury: null },
     { retryIn: "", bury: "" },
+    { retryIn: 0, bury: "" },
   ])("of %j is a success", (answer) => {
     expect(answered(answer)).toEqual({ end: "done" });
   });
@@ -48,7 +49,9 @@ describe("an answer", () => {
   });
 
   it.each([
-    [{ retryIn: 0 }, "the answer's retryIn takes seconds (1 or more)", "got 0"],
+    [{ retryIn: 0.5 }, "the answer's retryIn takes seconds (1 or more)", "got 0.5"],
+    [{ retryIn: "0s" }, "retryIn takes seconds", 'got "0s"'],
+    [{ bury: 0 }, "the answer's bury takes a text", "got 0"],
     [{ retryIn: "500ms" }, "retryIn takes seconds", 'got "500ms"'],
     [{ retryIn: "soon" }, "retryIn takes seconds", 'got "soon"'],
     [{ retryIn: { seconds: 5 } }, "retryIn takes seconds", 'got {"seconds":5}'],

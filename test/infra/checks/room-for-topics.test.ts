@@ -1,7 +1,10 @@
 import { App, CfnResource, NestedStack, Stack } from "aws-cdk-lib";
+import { Construct } from "constructs";
 import { describe, expect, it } from "vitest";
+import { type QueueReader, roomForTopics } from "../../../infra/checks/room-for-topics.ts";
 import { DelayQueue } from "../../../infra/delay-queue.ts";
 import type { DelayQueueProps, TopicProps } from "../../../infra/props.ts";
+import type { Policy } from "../../../src/settings/policy.ts";
 import { shopWith, someFunction, templateOf } from "../shop-stack.ts";
 import { expectKept, PULL, promisedBy, sizesIn, synth } from "./full-stacks.ts";
 
@@ -44,6 +47,17 @@ describe("the room for further topics", () => {
     expectKept(shape, promisedBy(synth(shape).warnings[0]), "handled");
   });
 
+  it("leaves resources for the managed policies of the queue's roles, and of the roles of producers", () => {
+    const leftBy = (pulled: number, producers: number) => {
+      const [warning] = synth({ handled: 0, pulled, length: 5, seed: 1, producers }).warnings;
+      const promised = promisedBy(warning).pulled;
+      expect(promised).toBeGreaterThan(11);
+      return 500 - sizesIn(warning).resources - 3 * promised;
+    };
+    expect(leftBy(115, 0)).toBeGreaterThanOrEqual(3);
+    expect(leftBy(100, 8) - leftBy(115, 0)).toBeGreaterThanOrEqual(5);
+  });
+
   it("is none, and not below none, in a stack with too many resources, and ignores those of nested stacks", () => {
     const promisedWith = (count: number, isNested: boolean) => {
       const stack = new Stack(new App(), "Shop");
@@ -56,5 +70,75 @@ describe("the room for further topics", () => {
     };
     expect(promisedWith(450, true)).toEqual([]);
     expect(promisedWith(520, false).map(promisedBy)).toEqual([{ handled: 0, pulled: 0 }]);
+  });
+});
+
+describe("the count of the room", () => {
+  type Given = {
+    /** How many resources are free. */
+    readonly free: number;
+    readonly readers?: (stack: Stack) => readonly QueueReader[];
+    readonly polling?: (count: number) => number;
+    readonly mostTopics?: number;
+    readonly freeBytes?: number;
+    readonly tellsIds?: boolean;
+  };
+
+  /** Of a queue with one topic, in a stack whose other resources are of no interest. */
+  function roomOf(given: Given) {
+    const { free, readers = () => [], polling = () => 0, mostTopics = 500, freeBytes = 4000 } = given;
+    const stack = new Stack(new App(), "Shop");
+    const fn = someFunction(stack, "Api");
+    fn.addEnvironment("A", "x".repeat(4096 - 1 - freeBytes));
+    const used = stack.node.findAll().filter((node) => CfnResource.isCfnResource(node)).length;
+    for (let i = used; i < 500 - free; i++) new CfnResource(stack, `R${i}`, { type: "AWS::SQS::Queue" });
+    const control = { functions: given.tellsIds ? [fn] : [], furtherPolicies: polling };
+    const policy = { topics: { mail: {} } } as unknown as Policy;
+    const size = { policy, functions: [fn], control: control as never, readers: readers(stack), mostTopics };
+    return promisedBy(roomForTopics(stack, size));
+  }
+  const reads = (reader: Omit<QueueReader, "role">) => () => [{ role: undefined, ...reader }];
+
+  it("divides the free resources by those of a topic, and ends at the most topics that the queue may have", () => {
+    expect(roomOf({ free: 48 })).toEqual({ handled: 6, pulled: 16 });
+    expect(roomOf({ free: 47 })).toEqual({ handled: 5, pulled: 15 });
+    expect(roomOf({ free: 48, mostTopics: 5 })).toEqual({ handled: 4, pulled: 4 });
+  });
+
+  it("has the policies of the event sources, which pull topics do not have", () => {
+    expect(roomOf({ free: 48, polling: (count) => count })).toEqual({ handled: 5, pulled: 16 });
+  });
+
+  it("has the managed policies of a role for the statements that do not fit into its own policy", () => {
+    expect(roomOf({ free: 48, readers: reads({ namings: 2 }) })).toEqual({ handled: 6, pulled: 15 });
+    // Eight namings of 15 topics are 16 statements more: they take six managed policies.
+    expect(roomOf({ free: 48, readers: reads({ namings: 8 }) })).toEqual({ handled: 5, pulled: 14 });
+  });
+
+  it("leaves out the managed policies that the role has", () => {
+    const readers = (stack: Stack) => {
+      const role = new Construct(stack, "Role");
+      new Construct(role, "OverflowPolicy1");
+      return [{ role, namings: 2 }];
+    };
+    expect(roomOf({ free: 48, readers })).toEqual({ handled: 6, pulled: 16 });
+  });
+
+  it("expects no room in the own policy of a user's role", () => {
+    expect(roomOf({ free: 46, readers: reads({ namings: 2 }) })).toEqual({ handled: 5, pulled: 15 });
+    const foreign = reads({ namings: 2, isForeign: true });
+    expect(roomOf({ free: 46, readers: foreign })).toEqual({ handled: 5, pulled: 14 });
+  });
+
+  it("has the statements about pull topics for pull topics only", () => {
+    const readers = reads({ namings: 8, pullOnly: true });
+    expect(roomOf({ free: 48, readers })).toEqual({ handled: 6, pulled: 14 });
+  });
+
+  it("keeps bytes of the environment free for names that compress worse, and for the ids of event sources", () => {
+    expect(roomOf({ free: 90, freeBytes: 21 })).toEqual({ handled: 0, pulled: 0 });
+    const plenty = roomOf({ free: 90, freeBytes: 100 });
+    expect(plenty.handled).toBeGreaterThan(1);
+    expect(roomOf({ free: 90, freeBytes: 100, tellsIds: true }).handled).toBe(1);
   });
 });

@@ -13,6 +13,7 @@ import {
   removeSchedule,
   runSchedule,
 } from "../../../src/protocol/file/recurring.ts";
+import type { ProtocolEvent } from "../../../src/protocol/reports.ts";
 import { consume } from "../../support/consume.ts";
 import { aimElsewhere } from "../../support/scenes.ts";
 import { createWorld, HOUR, MINUTE, START, type World } from "../../support/world.ts";
@@ -290,6 +291,31 @@ describe("schedules", () => {
       expect(await pauseSchedule(world.ctx, "hourly", paused)).toMatchObject({ paused });
       expect(await readSchedule(world.ctx, "hourly")).toMatchObject({ paused, job: hourly.job });
     }
+  });
+
+  test("tell at a resume how many occurrences fell into the pause, and log it", async () => {
+    const world = createWorld();
+    const told: ProtocolEvent[] = [];
+    const report = (event: ProtocolEvent) => void (event.type === "skipped-in-pause" && told.push(event));
+    const ctx = { ...world.ctx, report };
+    const resume = () => pauseSchedule(ctx, "hourly", false);
+    await put(world);
+    await world.pass(HOUR, { ticks: false });
+    expect(await resume()).not.toHaveProperty("skippedInPause");
+    await pauseSchedule(ctx, "hourly", true);
+    expect(await resume()).toMatchObject({ paused: false, skippedInPause: 0 });
+    expect(told).toEqual([]);
+    await pauseSchedule(ctx, "hourly", true);
+    await world.pass(3 * HOUR, { ticks: false });
+    expect(await resume()).toMatchObject({ paused: false, skippedInPause: 3 });
+    expect(told).toEqual([
+      { type: "skipped-in-pause", topic: hourly.job.topic, schedule: "hourly", occurrences: 3 },
+    ]);
+    expect(await resume()).not.toHaveProperty("skippedInPause");
+    expect(await readSchedule(ctx, "hourly")).not.toHaveProperty("skippedInPause");
+    await pauseSchedule(ctx, "hourly", true);
+    await world.pass(60 * DAY, { ticks: false });
+    expect(await resume()).toMatchObject({ skippedInPause: 1000 });
   });
 
   test("run now, once for one Idempotency-Key, paused or not", async () => {

@@ -1,4 +1,5 @@
 import { App, CfnResource, Duration, Stack } from "aws-cdk-lib";
+import { HttpJwtAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import { DelayQueue } from "../../../infra/delay-queue.ts";
 import { code, table } from "../markdown.ts";
@@ -10,6 +11,7 @@ import { code, table } from "../markdown.ts";
  */
 export const DEPLOYMENT_ACTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "AWS::ApiGatewayV2::Api": { apigateway: "DELETE GET PATCH POST PUT TagResource UntagResource" },
+  "AWS::ApiGatewayV2::Authorizer": { apigateway: "DELETE GET PATCH POST PUT" },
   "AWS::ApiGatewayV2::Integration": { apigateway: "DELETE GET PATCH POST PUT" },
   "AWS::ApiGatewayV2::Route": { apigateway: "DELETE GET PATCH POST PUT" },
   "AWS::ApiGatewayV2::Stage": {
@@ -111,7 +113,9 @@ function resources(): CfnResource[] {
   const cancelOn = { detailType: "OrderPaid", key: "$.detail.key" };
   const topics = { handled: { cancelOn }, pulled: { consumer: "pull" as const }, called: { webhook: {} } };
   const schedules = { nightly: { topic: "handled", expression: "cron(0 2 * * ? *)", body: null } };
-  const queue = new DelayQueue(stack, "Jobs", { topics, schedules, dashboard: true, removable: true });
+  const authorizer = new HttpJwtAuthorizer("Login", "https://login.example.com", { jwtAudience: ["jobs"] });
+  const api = { authorizer };
+  const queue = new DelayQueue(stack, "Jobs", { topics, schedules, api, dashboard: true, removable: true });
   const fn = new LambdaFunction(stack, "Consumer", {
     code: Code.fromInline("exports.handler = async () => {}"),
     handler: "index.handler",

@@ -1,18 +1,23 @@
-import { BODY_DEPTH } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
+import { BODY_DEPTH } from "./constants.ts";
+import { MinutehandError } from "./errors.ts";
 
 /** `path`: the names and indexes that lead to the value, the last one first. */
 type Lost = { readonly path: string[]; readonly what: string };
 
-/**
- * Throws `bad-request` for a request with a value that JSON would silently alter, and names the path of the value. Three changes are allowed,
- * because a reader sees the same: a field that is `undefined` is left out, -0 becomes 0, and an instance of a class becomes its own fields.
- */
+/** Throws `bad-request` for a request with a value that JSON would silently alter, and names the path of the value. */
 export function assertKeptByJson(request: object): void {
-  const lost = lostIn(request, "", []);
+  const lost = lostByJson(request);
   if (lost === undefined) return;
-  const at = lost.path.reverse().join(".");
-  throw new MinutehandError("bad-request", `${at} must be a value that JSON keeps, got ${lost.what}`);
+  throw new MinutehandError("bad-request", `${lost.at} must be a value that JSON keeps, got ${lost.what}`);
+}
+
+/**
+ * The first value that JSON would silently alter, and its path. Three changes are allowed, because a reader sees the same: a field that is
+ * `undefined` is left out, -0 becomes 0, and an instance of a class becomes its own fields.
+ */
+export function lostByJson(request: object): { readonly at: string; readonly what: string } | undefined {
+  const lost = lostIn(request, "", []);
+  return lost && { at: lost.path.reverse().join("."), what: lost.what };
 }
 
 function lostIn(given: unknown, name: string | number, above: object[]): Lost | undefined {
