@@ -233,8 +233,11 @@ describe("schedules", () => {
     expect((await type(api, ["schedules", "resume", "daily", "--json"])).lines).toMatchObject([
       { paused: false },
     ]);
+    await type(api, ["schedules", "pause", "daily"]);
+    await api.world.pass(26 * 3_600_000, { ticks: false });
+    expect((await type(api, ["schedules", "resume", "daily"])).out).toMatch(/^skippedInPause +1$/m);
     const run = await type(api, ["schedules", "run", "daily"]);
-    expect(run.out).toMatch(/^created \S+ of orders: due 2026-03-01T09:00:00.000Z\n$/);
+    expect(run.out).toMatch(/^created \S+ of orders: due 2026-03-02T11:00:00.000Z\n$/);
     expect((await type(api, ["schedules", "remove", "daily"])).out).toBe("daily is removed\n");
     expect(await type(api, ["schedules", "list"])).toMatchObject({ code: 0, out: "", err: "no schedule\n" });
     expect(await type(api, ["schedules", "show", "daily"])).toMatchObject({ code: 1 });
