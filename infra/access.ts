@@ -8,6 +8,7 @@ type PoolAction =
   | "GetItem"
   | "BatchGetItem"
   | "Query"
+  | "Scan"
   | "PutItem"
   | "UpdateItem"
   | "DeleteItem"
@@ -46,8 +47,8 @@ export const ONE_JOB_ACTIONS = MEET_JOBS.filter(
 );
 /** For consumers, which claim and settle jobs, and redrive dead jobs whose dead letters SQS's own redrive has sent back. */
 export const RUN_ACTIONS = MEET_JOBS;
-/** For the function that serves all calls of the HTTP API except `receive`. */
-export const API_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query"];
+/** For the function that serves all calls of the HTTP API except `receive`. Only an erase scans. */
+export const API_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query", "Scan"];
 /** For the tick, which sweeps, audits and releases jobs, and creates the first cursors. */
 export const TICK_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query", "DescribeTable"];
 

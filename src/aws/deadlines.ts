@@ -37,6 +37,7 @@ export function withWriteDeadline(pool: Pool, end: () => Deadline): Pool {
   return {
     read: (keys) => pool.read(keys),
     page: (...asked) => pool.page(...asked),
+    scan: (...asked) => pool.scan(...asked),
     createdAt: () => pool.createdAt(),
     insert: (items, asked) => pool.insert(items, by(asked)),
     change: (change, asked) => pool.change(change, by(asked)),

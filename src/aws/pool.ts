@@ -18,7 +18,7 @@ import { fromAttributes, itemIfAny, toAttributes, toKey } from "./attributes.ts"
 import type { Connection } from "./connection.ts";
 import { withDeadline } from "./deadlines.ts";
 import { changeExpression, countExpression } from "./expressions.ts";
-import { readItems, readPage } from "./read.ts";
+import { readItems, readPage, scanTable } from "./read.ts";
 import { insertStatement, runStatements, updateStatement } from "./statements.ts";
 import { transactWrites } from "./transact.ts";
 import { untilKnown } from "./unknown.ts";
@@ -57,6 +57,7 @@ export function dynamoPool(settings: Settings): Pool {
   return {
     read: (keys) => readItems(keys, connection),
     page: (pk, after, before, limit) => readPage(pk, after, before, limit, connection),
+    scan: (after, limit) => scanTable(after, limit, connection),
     insert: (items, by) => insert(items, by, connection),
     change: (wanted, by) => change(wanted, by, connection),
     changeMany: (changes, by, onChanged) => changeMany(changes, by, onChanged, connection),

@@ -4,12 +4,14 @@ import {
   GetItemCommand,
   QueryCommand,
   type QueryCommandOutput,
+  ScanCommand,
+  type ScanCommandOutput,
 } from "@aws-sdk/client-dynamodb";
 import { HANGS_FOR } from "../core/constants.ts";
 import type { Item, Key } from "../core/items.ts";
 import type { Position } from "../core/position.ts";
 import { chunksOf, inParallel } from "../general/batches.ts";
-import type { Page } from "../protocol/ports.ts";
+import type { Page, ScanPage } from "../protocol/ports.ts";
 import { fromAttributes, itemIfAny, toKey } from "./attributes.ts";
 import type { Connection } from "./connection.ts";
 import { backoffUntil, isUnknown, unavailable, untilKnown } from "./unknown.ts";
@@ -101,4 +103,23 @@ export async function readPage(
   const read = output.Items ?? [];
   const more = read.length > limit || output.LastEvaluatedKey !== undefined;
   return { items: read.slice(0, limit).map(fromAttributes), more };
+}
+
+export async function scanTable(
+  after: Key | undefined,
+  limit: number,
+  connection: Connection,
+): Promise<ScanPage> {
+  const scan = {
+    TableName: connection.table,
+    ConsistentRead: true,
+    Limit: limit,
+    ...(after && { ExclusiveStartKey: toKey(after) }),
+  };
+  const output: ScanCommandOutput = await readUntilAnswered(connection, () =>
+    connection.client.send(new ScanCommand(scan)),
+  );
+  const items = (output.Items ?? []).map(fromAttributes);
+  const { pk, sk } = output.LastEvaluatedKey ?? {};
+  return pk?.S === undefined || sk?.S === undefined ? { items } : { items, next: { pk: pk.S, sk: sk.S } };
 }

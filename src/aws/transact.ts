@@ -45,6 +45,10 @@ function transactItem(table: string, write: Write): TransactWriteItem {
     return { Put: { ...shared, Item: toAttributes(write.insert), ...checkExpression("absent") } };
   if ("change" in write)
     return { Update: { ...shared, Key: toKey(write.change.key), ...changeExpression(write.change) } };
+  if ("remove" in write)
+    return {
+      Delete: { ...shared, Key: toKey(write.remove.key), ...checkExpression(write.remove.expect) },
+    };
   return {
     ConditionCheck: { ...shared, Key: toKey(write.check.key), ...checkExpression(write.check.expect) },
   };

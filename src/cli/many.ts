@@ -1,4 +1,5 @@
 import type { BulkResult } from "../client/answers.ts";
+import type { Client } from "../client/client.ts";
 import type { BulkRequest } from "../client/options.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 import { many } from "./columns.ts";
@@ -15,59 +16,108 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
   redrive: { verb: "redrive", done: "redriven", range: "that died" },
 };
 
+type Asked = { dryRun?: boolean; cursor?: string };
+type Sums = Pick<BulkResult, "matched" | "changed" | "skipped" | "errors" | "cursor">;
+
+/** How many jobs are changed, and how it is told. */
+export type Way<Request extends Asked, Result extends Sums> = {
+  /** Before the change, such as `cancel`, and after it, such as `cancelled`. */
+  readonly verb: string;
+  readonly done: string;
+  readonly call: (api: Client, request: Request, onProgress: (sums: Result) => void) => Promise<Result>;
+  /** Says which jobs these are. */
+  readonly jobs: (count: number, result: Result) => string;
+  /** Says how far the work has come. `undefined`: it is done. */
+  readonly reached: (sums: Result) => string | undefined;
+  /** Answers the request that changes exactly the jobs that were counted. */
+  readonly asCounted: (counted: Result) => Request;
+  /** The flags, besides those of the user, with which the command continues: each with a space behind it. */
+  readonly flags: (request: Request) => string;
+  /** What a user can do about jobs that were left. */
+  readonly hint: string;
+};
+
+export function changeMany(session: Session, request: BulkRequest, caution: Caution): Promise<void> {
+  const { action, topic } = request;
+  const { verb, done, range } = WORDS[action];
+  const way: Way<BulkRequest, BulkResult> = {
+    ...{ verb, done, hint: "" },
+    call: (api, asked, onProgress) => api.bulk(asked, onProgress),
+    jobs: (count, result) => `${many(count)} of ${topic} ${range} from ${result.from} to ${result.to}`,
+    // The cursor is tied to the request, so print the times of the request and not those of the answer.
+    flags: ({ from, to }) =>
+      Object.entries({ from, to })
+        .map(([name, time]) => (time ? `--${name} ${time} ` : ""))
+        .join(""),
+    reached: (sums) => (sums.reached === sums.to ? undefined : `${shareOf(sums)} %`),
+    // A default range would be later by now.
+    asCounted: (counted) => ({ ...request, from: counted.from, to: counted.to }),
+  };
+  return changeSome(session, way, request, caution);
+}
+
 /**
  * Counts, asks, and changes. `--yes` and `--cursor` skip the first two, `--dry-run` the others. Throws `UsageError` if it must ask without
  * a terminal, `CliError` if the user does not confirm or some jobs could not be changed.
  */
-export async function changeMany(session: Session, request: BulkRequest, caution: Caution): Promise<void> {
+export async function changeSome<Request extends Asked, Result extends Sums>(
+  session: Session,
+  way: Way<Request, Result>,
+  request: Request,
+  caution: Caution,
+): Promise<void> {
   const { output } = session;
-  const { verb, done } = WORDS[request.action];
-  if (caution.yes || request.cursor !== undefined) return change(session, request);
+  const { verb, done } = way;
+  if (caution.yes || request.cursor !== undefined) return change(session, way, request);
   if (!caution.dryRun && !session.isAttended) {
     throw new UsageError(
       `this command would ${verb} many jobs: confirm with --yes, or count them first with --dry-run`,
     );
   }
-  const counted = await run(session, { ...request, dryRun: true });
+  const counted = await run(session, way, { ...request, dryRun: true });
   const changeable = counted.matched - leftOf(counted);
-  const plan = `${verb} ${jobsOf(changeable, counted, request)}`;
+  const plan = `${verb} ${way.jobs(changeable, counted)}`;
   if (caution.dryRun) return output.told(counted, `would ${plan}`);
   if (changeable === 0) return output.note(`there is nothing to do: would ${plan}`);
   if (!(await session.confirm(`${plan}?`))) throw new CliError(`nothing was ${done}`);
-  // Change exactly the range that was counted. A default range would be later by now.
-  return change(session, { ...request, from: counted.from, to: counted.to });
+  return change(session, way, way.asCounted(counted));
 }
 
-async function change(session: Session, request: BulkRequest): Promise<void> {
+async function change<Request extends Asked, Result extends Sums>(
+  session: Session,
+  way: Way<Request, Result>,
+  request: Request,
+): Promise<void> {
   const { output } = session;
-  const result = await run(session, request);
+  const result = await run(session, way, request);
   const { changed, errors, skipped } = result;
-  const said = `${WORDS[request.action].done} ${jobsOf(changed, result, request)}`;
-  await output.told(result, said);
+  await output.told(result, `${way.done} ${way.jobs(changed, result)}`);
   for (const { id, problem } of errors) output.note(`${id}: ${problem.detail}`);
   const left = leftOf(result);
-  if (left > 0) throw new CliError(`${many(left)} not changed: ${reasonsOf(skipped)}`);
+  if (left > 0) throw new CliError(`${many(left)} not changed: ${reasonsOf(skipped)}${way.hint}`);
 }
 
-async function run(
+async function run<Request extends Asked, Result extends Sums>(
   { client, progress, output, surroundings }: Session,
-  request: BulkRequest,
-): Promise<BulkResult> {
+  way: Way<Request, Result>,
+  request: Request,
+): Promise<Result> {
   const api = await client();
-  let last: BulkResult | undefined;
+  let last: Result | undefined;
   let isRunning = true;
   const tellWayOn = (): void => {
     progress.clear();
-    const way = isRunning && wayOn(request, last);
-    if (way) output.note(way);
+    const told = isRunning && wayOn(way, request, last);
+    if (told) output.note(told);
   };
   void surroundings.interrupted().then(tellWayOn);
   try {
-    return await api.bulk(request, (sums) => {
+    return await way.call(api, request, (sums) => {
       last = sums;
       const [matched, changed] = [many(sums.matched), many(sums.changed)];
-      const said = request.dryRun ? `${matched} found` : `${changed} ${WORDS[request.action].done}`;
-      if (sums.reached !== sums.to) progress.show(`${shareOf(sums)} %: ${said}`);
+      const said = request.dryRun ? `${matched} found` : `${changed} ${way.done}`;
+      const reached = way.reached(sums);
+      if (reached !== undefined) progress.show(`${reached}: ${said}`);
     });
   } catch (error) {
     tellWayOn();
@@ -78,15 +128,16 @@ async function run(
   }
 }
 
-/** What an interrupted bulk has done, and how to go on. `undefined` if no part has ended, and for a dry run: just start it again. */
-function wayOn(request: BulkRequest, last: BulkResult | undefined): string | undefined {
-  const { action, from, to, dryRun } = request;
+/** What an interrupted change has done, and how to go on. `undefined` if no part has ended, and for a dry run: just start it again. */
+function wayOn<Request extends Asked, Result extends Sums>(
+  { done, flags }: Way<Request, Result>,
+  request: Request,
+  last: Result | undefined,
+): string | undefined {
   const cursor = last?.cursor ?? request.cursor;
-  if (cursor === undefined || dryRun) return undefined;
-  // The cursor is tied to the request, so print the times of the request and not those of the answer.
-  const range = Object.entries({ from, to }).flatMap(([name, time]) => (time ? `--${name} ${time} ` : []));
-  const done = `${many(last?.changed ?? 0)} ${WORDS[action].done}`;
-  return `${done}; to continue, run the same command with ${range.join("")}--cursor ${cursor}`;
+  if (cursor === undefined || request.dryRun) return undefined;
+  const soFar = `${many(last?.changed ?? 0)} ${done}`;
+  return `${soFar}; to continue, run the same command with ${flags(request)}--cursor ${cursor}`;
 }
 
 /** How much of its range a bulk has examined, in percent. */
@@ -95,7 +146,7 @@ function shareOf({ from, to, reached }: BulkResult): number {
   return Math.floor((100 * (at - begin)) / (end - begin));
 }
 
-function leftOf({ skipped }: BulkResult): number {
+function leftOf({ skipped }: Sums): number {
   return Object.values(skipped).reduce((sum, count) => sum + count, 0);
 }
 
@@ -103,8 +154,4 @@ function reasonsOf(skipped: Readonly<Record<string, number>>): string {
   return Object.entries(skipped)
     .map(([code, count]) => `${count.toLocaleString("en")} ${code}`)
     .join(", ");
-}
-
-function jobsOf(count: number, { from, to }: BulkResult, { action, topic }: BulkRequest): string {
-  return `${many(count)} of ${topic} ${WORDS[action].range} from ${from} to ${to}`;
 }

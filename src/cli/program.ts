@@ -6,6 +6,7 @@ import { addConsole } from "./commands/console.ts";
 import { addDead } from "./commands/dead.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEnqueue } from "./commands/enqueue.ts";
+import { addErase } from "./commands/erase.ts";
 import { addExport } from "./commands/export.ts";
 import { addForecast } from "./commands/forecast.ts";
 import { addGet } from "./commands/get.ts";
@@ -97,6 +98,7 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   addList(program, open);
   addReschedule(program, open);
   addCancel(program, open);
+  addErase(program, open);
   addForecast(program, open);
   addTail(program, open);
   program.commandsGroup("Topics:");

@@ -22,9 +22,12 @@ const DUE = {
 };
 
 export function addFilters(command: Command, { from, to } = DUE): Command {
-  return addOptionFilters(command)
-    .option("--from <time>", from, instant)
-    .option("--to <time>", to, instant)
+  const filtered = addOptionFilters(command).option("--from <time>", from, instant);
+  return addCaution(filtered.option("--to <time>", to, instant));
+}
+
+export function addCaution(command: Command): Command {
+  return command
     .addOption(new Option("--dry-run", "count the jobs and change nothing").conflicts("yes"))
     .option("--yes", "change the jobs without asking")
     .addOption(

@@ -1,7 +1,7 @@
 import type { JsonOf } from "../core/json-of.ts";
 import type { ForecastJson } from "../http/answers/forecast.ts";
 import type { JobJson, JobSummary as JobSummaryJson } from "../http/answers/jobs.ts";
-import type { BulkPart } from "../http/answers/many-jobs.ts";
+import type { BulkPart, ErasePart } from "../http/answers/many-jobs.ts";
 import type { PulledJob as PulledJobJson } from "../http/answers/pulled.ts";
 import type { ScheduleJson } from "../http/answers/schedules.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
@@ -33,3 +33,5 @@ export type CountPart = Pick<ForecastJson, "minutes" | "counts" | "reached" | "a
 
 /** The sums of a whole bulk, or of its parts so far. While parts are left, `cursor` continues the bulk. */
 export type BulkResult = BulkPart;
+/** The sums of a whole erase, or of its parts so far. `changed`: how many jobs are erased. While parts are left, `cursor` continues the erase. */
+export type EraseResult = ErasePart;

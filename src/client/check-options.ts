@@ -12,6 +12,7 @@ import type {
   CountQuery,
   DeadQuery,
   EnqueueOptions,
+  EraseRequest,
   ForecastQuery,
   ListQuery,
   NewSchedule,
@@ -73,6 +74,10 @@ const BULK: Names<BulkRequest> = {
   ...{ action: true, topic: true, dryRun: true, ratePerSecond: true, cursor: true },
   ...{ ...RANGE, ...TIME, ...FILTERS, ...BATCH },
 };
+const ERASE: Names<EraseRequest> = {
+  ...{ topic: true, keyPrefix: true, dryRun: true, cursor: true },
+  ...{ ...FILTERS, ...CHANGE },
+};
 const RESUME: Names<ResumeOptions> = { ratePerSecond: true, ...CHANGE };
 const RECEIVE: Names<ReceiveOptions> = { max: true, waitSeconds: true, ...CALL };
 const RETRY: Names<RetryOptions> = { delay: true, error: true, ...CALL };
@@ -97,6 +102,7 @@ const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]:
   forecast: { 0: FORECAST },
   counts: { 0: COUNTS },
   bulk: { 0: BULK },
+  erase: { 0: ERASE },
   topics: { 0: CALL },
   topic: { 1: CALL },
   pause: { 1: CHANGE },

@@ -10,7 +10,7 @@ import type { Client } from "./client.ts";
 import type { DirectClient } from "./direct-client.ts";
 import type { DirectWorker } from "./direct-worker.ts";
 import type { ChangeOptions, EnqueueArguments, PutArguments, SeenOptions } from "./options.ts";
-import { bulkParts, countParts, forecastParts, pages } from "./read-parts.ts";
+import { changeParts, countParts, forecastParts, pages } from "./read-parts.ts";
 
 /** How long a `receive` may take beyond its `waitSeconds`, ms. */
 const CLAIMING = 10_000;
@@ -44,7 +44,9 @@ export function clientOver<Topics = TopicBodies>({
     ...jobCalls<Topics>(call, newKey),
     forecast: (query) => forecastParts(call, clock, query),
     counts: (query) => countParts(call, clock, query),
-    bulk: (request, onProgress) => bulkParts(call, newKey, request, onProgress),
+    bulk: ({ idempotencyKey = newKey?.(), ...request }, onProgress) =>
+      changeParts(call, "/jobs/bulk", { ...request, idempotencyKey }, onProgress),
+    erase: (request, onProgress) => changeParts(call, "/jobs/erase", request, onProgress),
     ...topicCalls<Topics>(call, newKey),
     ...scheduleCalls<Topics>(call, newKey),
     ...pullCalls<Topics>(call),

@@ -6,6 +6,7 @@ import type { Paused, Resumed } from "../http/answers/topics.ts";
 import type {
   BulkResult,
   CountPart,
+  EraseResult,
   Job,
   JobSummary,
   PulledJob,
@@ -24,6 +25,7 @@ import type {
   DeadQuery,
   EnqueueArguments,
   EnqueueOptions,
+  EraseRequest,
   ForecastQuery,
   ListQuery,
   NewJobRequest,
@@ -152,6 +154,14 @@ export type Client<Topics = TopicBodies> = {
     request: BulkRequest<N>,
     onProgress?: (sums: BulkResult) => void,
   ): Promise<BulkResult>;
+  /**
+   * Deletes jobs of any state and time, part by part, until the whole table was read. Jobs that wait are cancelled first. Jobs that run are left,
+   * and `skipped` counts them: repeat the call later. `onProgress` and an error's `cursor`: as in `bulk`. A repeat does not count jobs that are gone.
+   */
+  erase<N extends keyof T & string, T = Topics>(
+    request: EraseRequest<N>,
+    onProgress?: (sums: EraseResult) => void,
+  ): Promise<EraseResult>;
 
   /** Reads all topics with their policies, depths and sweep lags. */
   topics(options?: CallOptions): Promise<TopicReport[]>;

@@ -122,6 +122,18 @@ export type BulkRequest<T extends string = string> = Range &
     cursor?: string;
   };
 
+/** Which jobs to erase, of any state and time. At least one of `topic`, `tag`, `group` and `keyPrefix` must be given. */
+export type EraseRequest<T extends string = string> = Filters &
+  ChangeOptions & {
+    topic?: T;
+    /** The first characters of the jobs' keys. */
+    keyPrefix?: string;
+    /** Whether to count the jobs and change nothing. */
+    dryRun?: boolean;
+    /** The cursor of an interrupted erase of the same request, which then continues. */
+    cursor?: string;
+  };
+
 /** `ratePerSecond`: how many parked jobs start in a second at most, 0.001 to 1,000. */
 export type ResumeOptions = ChangeOptions & { ratePerSecond?: number };
 export type ReceiveOptions = CallOptions & { max?: number; waitSeconds?: number };

@@ -3,14 +3,14 @@ import { truncate } from "../general/text.ts";
 import { parseInstant } from "../general/times.ts";
 import type { ForecastJson } from "../http/answers/forecast.ts";
 import type { BulkPart } from "../http/answers/many-jobs.ts";
-import type { BulkResult, CountPart } from "./answers.ts";
+import type { CountPart } from "./answers.ts";
 import { type Call, QUOTED, type Query, type Shape } from "./call.ts";
-import type { BulkRequest, CountQuery, ForecastQuery, Instant } from "./options.ts";
+import type { ChangeOptions, CountQuery, ForecastQuery, Instant } from "./options.ts";
 
 type MinuteCount = ForecastJson["minutes"][number];
 
 const HOUR = 3_600_000;
-const BULK: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
+const PART: Shape = { matched: "number", changed: "number", skipped: "object", errors: "array" };
 
 /** `name`: the member of an answer that has the entries. */
 export async function* pages<T>(
@@ -76,21 +76,25 @@ function hourAfter(from: Instant): Date | undefined {
   return time === undefined || Number.isNaN(time) ? undefined : new Date(time + HOUR);
 }
 
-/** An error names the cursor of the part that failed. */
-export async function bulkParts(
+/** The counts of a part of a bulk or of an erase. */
+type Counts = Pick<BulkPart, "examined" | "matched" | "changed" | "skipped" | "errors" | "cursor">;
+type Asked = ChangeOptions & { idempotencyKey?: string | undefined; cursor?: string };
+
+/** Calls all parts of a bulk or of an erase. An error names the cursor of the part that failed. */
+export async function changeParts<Part extends Counts>(
   call: Call,
-  newKey: (() => string) | undefined,
-  { cursor: start, idempotencyKey = newKey?.(), signal, reason, ...request }: BulkRequest,
-  onProgress?: (sums: BulkResult) => void,
-): Promise<BulkResult> {
-  const isNew = unrepeated("/jobs/bulk");
-  let sums: BulkResult | undefined;
+  path: string,
+  { cursor: start, idempotencyKey, signal, reason, ...request }: Asked,
+  onProgress?: (sums: Part) => void,
+): Promise<Part> {
+  const isNew = unrepeated(path);
+  let sums: Part | undefined;
   let at = isNew(start);
   do {
     const cursor = at === undefined ? {} : { cursor: at };
     const sent = { body: { ...request, ...cursor }, query: { reason }, idempotencyKey, signal };
     try {
-      const part = await call<BulkPart>("POST", "/jobs/bulk", BULK, sent);
+      const part = await call<Part>("POST", path, PART, sent);
       at = isNew(part.cursor);
       sums = sums ? sumOf(sums, part) : part;
     } catch (error) {
@@ -119,7 +123,7 @@ function unrepeated(path: string): (cursor: string | undefined) => string | unde
 /** How many errors are told, as in the API's answer to one part. */
 const TOLD = 10;
 
-function sumOf(before: BulkResult, part: BulkResult): BulkResult {
+function sumOf<Part extends Counts>(before: Part, part: Part): Part {
   const skipped = { ...before.skipped };
   for (const [code, count] of Object.entries(part.skipped)) skipped[code] = (skipped[code] ?? 0) + count;
   return {

@@ -143,7 +143,7 @@ mustHold(
   LEAST_RETENTION >= ONCE_AFTER,
   "LEAST_RETENTION must be at least ONCE_AFTER: if a once item was written less than ONCE_AFTER ago and its job has no home, the home was never stored",
 );
-/** If an item that names a job is younger than this by any clock and the job has no home, the home was never stored. */
+/** If an item that names a job is younger than this by any clock and the job has no home, the home was never stored, or was erased. */
 export const HOME_SURELY_KEPT = ONCE_AFTER - SKEW;
 /** A new once item is stored for this much longer than it must answer. So the item of a late or retried job seldom has to be prolonged. */
 export const ONCE_SLACK = 48 * HOUR;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { MinutehandError } from "../core/errors.ts";
+import type { Key } from "../core/items.ts";
 import { isJobId } from "../core/job-id.ts";
 import { type Position, storedPosition } from "../core/position.ts";
 import { truncate } from "../general/text.ts";
@@ -11,6 +12,9 @@ const LIST_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})#~)?$/;
 const DEAD_PLACE = /^\d{13}#([0-9A-Z]{26})(?:#~)?$/;
 const BULK_PLACE = /^(\d{13})(?:#([0-9A-Z]{26})(?:#~)?)?$/;
 const WHOLE = /^(?:0|[1-9]\d{0,12})$/;
+
+/** DynamoDB refuses longer sort keys ("Constraints in Amazon DynamoDB"), and no partition key of ours is longer. */
+const LONGEST_KEY = 1024;
 
 /** How many bytes of a refused cursor an error shows. */
 const SHOWN = 60;
@@ -60,6 +64,29 @@ export function decodeBulkCursor(text: string): Bulk {
     nextAt: Number(nextAt),
     position: storedPosition(position),
   };
+}
+
+/** `place`: the key of the last item that was read. Whoever writes one by hand only begins elsewhere. */
+export function encodeEraseCursor({ pk, sk }: Key): string {
+  return encode(JSON.stringify([pk, sk]));
+}
+
+export function decodeEraseCursor(text: string): Key {
+  const [pk, sk, ...rest] = partsOf(decode(text));
+  const areKeys = [pk, sk].every(
+    (part) => typeof part === "string" && part !== "" && part.length <= LONGEST_KEY,
+  );
+  if (!areKeys || rest.length > 0) throw garbage(text);
+  return { pk, sk } as Key;
+}
+
+function partsOf(text: string): unknown[] {
+  try {
+    const parts: unknown = JSON.parse(text);
+    return Array.isArray(parts) ? parts : [];
+  } catch {
+    return [];
+  }
 }
 
 /** `token`: EventBridge Scheduler's `NextToken`. */

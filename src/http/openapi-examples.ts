@@ -11,6 +11,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   reschedule: { delay: "2h" },
   cancelMany: { ids: ["01KGJPQM00T9B5Q2V3W4X5Y6Z7"] },
   bulk: { action: "cancel", topic: "order-timeout", tag: "sale", dryRun: true },
+  erase: { tag: "customer-42", dryRun: true },
   pauseTopic: {},
   resumeTopic: { ratePerSecond: 10 },
   receive: { max: 10, waitSeconds: 20 },

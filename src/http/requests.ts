@@ -209,6 +209,32 @@ export const bulk = request(
 );
 export type BulkFields = z.output<typeof bulk>;
 
+const SELECTED = "At least one of `topic`, `tag`, `group` and `keyPrefix` must be given.";
+
+export const erasing = request(
+  "Erasing",
+  z
+    .strictObject({
+      topic: z.exactOptional(topic),
+      ...filters,
+      keyPrefix: z.exactOptional(
+        key.check(z.meta({ description: "The first characters of the jobs' keys." })),
+      ),
+      dryRun: z._default(z.boolean(), false),
+      cursor: z.exactOptional(z.string()),
+    })
+    .check(
+      z.refine(
+        (asked) => [asked.topic, asked.tag, asked.group, asked.keyPrefix].some((one) => one !== undefined),
+        {
+          error: "at least one of topic, tag, group and keyPrefix must be given, or all jobs would be erased",
+        },
+      ),
+      z.meta({ description: SELECTED }),
+    ),
+);
+export type ErasingFields = z.output<typeof erasing>;
+
 export const redriving = request(
   "Redriving",
   z

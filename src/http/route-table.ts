@@ -2,6 +2,7 @@ import type { Route } from "./route.ts";
 import { healthRoute, openapiRoute } from "./routes/about.ts";
 import { bulkRoute } from "./routes/bulk.ts";
 import { deadRoutes } from "./routes/dead.ts";
+import { eraseRoute } from "./routes/erase.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyedJobRoutes } from "./routes/keyed-jobs.ts";
 import { listRoutes } from "./routes/lists.ts";
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...jobRoutes,
   ...manyJobRoutes,
   bulkRoute,
+  eraseRoute,
   ...keyedJobRoutes,
   ...listRoutes,
   ...topicRoutes,

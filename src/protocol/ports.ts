@@ -35,6 +35,7 @@ export type Changed = { changed: true; item: Item } | { changed: false; item: It
 export type Write =
   | { insert: Item }
   | { change: Change }
+  | { remove: { readonly key: Key; readonly expect: Expected } }
   | { check: { readonly key: Key; readonly expect: Expected | "absent" } };
 
 export type Transacted =
@@ -51,6 +52,9 @@ export type Page = {
   /** Whether the partition has further items before the bound that the caller named. */
   more: boolean;
 };
+
+/** Some items of the whole table, in DynamoDB's own order. `next`: the key after which the next page begins; absent: this is the last page. */
+export type ScanPage = { readonly items: readonly Item[]; readonly next?: Key };
 
 /**
  * The job pool: one DynamoDB table. Reads are strongly consistent, and writes conditional, except a delete. After a conflict, throttling, a 5xx
@@ -72,6 +76,8 @@ export interface Pool {
   transact(writes: readonly Write[], by: Deadline): Promise<Transacted>;
   /** Reads items of a partition between two positions: at most `limit` of them, and at most 1 MB. */
   page(pk: string, from: Position, before: Position, limit: number): Promise<Page>;
+  /** Reads items of the whole table: at most `limit` of them, and at most 1 MB. Costs what all items cost to read, so no step of a job uses it. */
+  scan(after: Key | undefined, limit: number): Promise<ScanPage>;
   /** Adds to counters, and answers them. A lost answer may count twice. `expiresAt`: TTL, s since the epoch. @throws `unavailable` */
   count(
     key: Key,

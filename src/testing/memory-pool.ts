@@ -8,6 +8,7 @@ import type {
   Expected,
   Page,
   Pool,
+  ScanPage,
   Transacted,
   Write,
 } from "../protocol/ports.ts";
@@ -23,7 +24,7 @@ import {
   type Row,
   type Table,
 } from "./memory-table.ts";
-import { storedValue } from "./stored-value.ts";
+import { byBytes, storedValue } from "./stored-value.ts";
 
 /** One call, or one entry of a batch, because each entry of a batch can fail alone. */
 export type PoolCall = { readonly operation: keyof Pool; readonly keys: readonly Key[] };
@@ -77,6 +78,8 @@ export function memoryPool({
     change: async (wanted, by) => change(state, wanted, by, "change"),
     changeMany: (changes, by) => changeMany(state, changes, by),
     transact: (writes, by) => transact(state, writes, by),
+    scan: (after, limit) =>
+      perform(state, { operation: "scan", keys: [] }, undefined, () => scanOf(table, after, limit)),
     page: (pk, from, before, limit) =>
       perform(state, { operation: "page", keys: [] }, undefined, () =>
         pageOf(table.get(pk), from, before, limit),
@@ -169,6 +172,7 @@ async function transact(state: State, writes: readonly Write[], by: Deadline): P
     for (const write of writes) {
       if ("insert" in write) putItem(state.table, write.insert);
       if ("change" in write) apply(state.table, write.change);
+      if ("remove" in write) dropItem(state.table, write.remove.key);
     }
     return { done: true };
   });
@@ -179,6 +183,19 @@ function pageOf(partition: Partition | undefined, from: string, before: string, 
   const between = keysBetween(partition, from, before);
   const items = between.slice(0, limit).map((sk) => copyOf(partition.rows.get(sk)) as Item);
   return { items, more: between.length > limit };
+}
+
+/** In the order of the keys, which is as good as DynamoDB's own. */
+function scanOf(table: Table, after: Key | undefined, limit: number): ScanPage {
+  const rest = itemsIn(table).filter((item) => after === undefined || isBehind(item, after));
+  const items = rest.slice(0, limit);
+  const last = items.at(-1);
+  return rest.length > limit && last ? { items, next: { pk: last.pk, sk: last.sk } } : { items };
+}
+
+function isBehind({ pk, sk }: Key, after: Key): boolean {
+  const order = byBytes(pk, after.pk);
+  return order === 0 ? byBytes(sk, after.sk) > 0 : order > 0;
 }
 
 function addTo(
@@ -215,12 +232,14 @@ async function eachAlone<T, R>(
 
 function keyOf(write: Write): Key {
   if ("insert" in write) return { pk: write.insert.pk, sk: write.insert.sk };
-  return "change" in write ? write.change.key : write.check.key;
+  if ("change" in write) return write.change.key;
+  return "remove" in write ? write.remove.key : write.check.key;
 }
 
 function allows(write: Write, row: Row | undefined): boolean {
   if ("insert" in write) return row === undefined;
   if ("change" in write) return holds(row, write.change.expect);
+  if ("remove" in write) return holds(row, write.remove.expect);
   return write.check.expect === "absent" ? row === undefined : holds(row, write.check.expect);
 }
 

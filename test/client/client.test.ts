@@ -427,6 +427,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   forecast: (client) => all(client.forecast({ signal })),
   counts: (client) => all(client.counts({ step: 60, signal })),
   bulk: (client) => client.bulk({ action: "run", topic: "orders", signal }),
+  erase: (client) => client.erase({ tag: "customer-42", signal }),
   topics: (client) => client.topics({ signal }),
   topic: (client) => client.topic("orders", { signal }),
   pause: (client) => client.pause("orders", { signal }),

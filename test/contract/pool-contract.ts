@@ -4,6 +4,7 @@ import { countContract } from "./count-contract.ts";
 import { pageContract } from "./page-contract.ts";
 import { poolBatchContract } from "./pool-batch-contract.ts";
 import { poolWriteContract } from "./pool-write-contract.ts";
+import { scanContract } from "./scan-contract.ts";
 import { transactContract } from "./transact-contract.ts";
 
 export type OpenPool = {
@@ -47,5 +48,6 @@ export function poolContract(name: string, open: (clock: () => number) => Promis
     countContract(bench);
     transactContract(bench);
     pageContract(bench);
+    scanContract(bench);
   });
 }

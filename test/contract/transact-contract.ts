@@ -6,6 +6,7 @@ import type { PoolBench } from "./pool-contract.ts";
 
 export function transactContract(bench: PoolBench): void {
   doesTransactions(bench);
+  deletes(bench);
   refusesTransactions(bench);
 }
 
@@ -46,6 +47,31 @@ function doesTransactions({ pool, by, partition }: PoolBench): void {
       );
       expect(results.filter(({ done }) => done)).toHaveLength(1);
       expect((await pool().page(pk, BEGINNING, END, 20)).items).toHaveLength(2);
+    });
+  });
+}
+
+function deletes({ pool, by, partition }: PoolBench): void {
+  describe("transactions that delete", () => {
+    test("a transaction deletes an item that is as expected, and else does nothing", async () => {
+      const pk = partition();
+      const keyOf = (sk: string) => ({ pk, sk });
+      const [one, other] = [itemAt(keyOf("one"), { id: "a" }), itemAt(keyOf("other"), { id: "b" })];
+      await pool().insert([one, other], by());
+      const remove = (sk: string, id: string | undefined): Write => ({
+        remove: { key: keyOf(sk), expect: { id, token: undefined } },
+      });
+      const refused = [
+        [remove("one", "a"), remove("other", "a")],
+        [remove("one", "a"), remove("none", "a")],
+      ];
+      expect(await pool().transact(refused[0] ?? [], by())).toEqual({ done: false, refused: [false, other] });
+      expect(await pool().transact(refused[1] ?? [], by())).toEqual({
+        done: false,
+        refused: [false, undefined],
+      });
+      expect(await pool().transact([remove("one", "a"), remove("other", "b")], by())).toEqual({ done: true });
+      expect((await pool().page(pk, BEGINNING, END, 10)).items).toEqual([]);
     });
   });
 }

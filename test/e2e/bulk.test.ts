@@ -39,6 +39,36 @@ describe.skipIf(skip)(title, () => {
   });
 });
 
+describe.concurrent("an erase", () => {
+  it("deletes the jobs of a tag that wait and that have run, and tells that none is left", async () => {
+    const tag = `erased-${randomUUID()}`;
+    const waiting = await tagged(tag);
+    const done = await api.file({ topic: "reminders", delay: 0, tag, key: tag });
+    await api.until(done.id, ({ state }) => state === "done");
+    const other = await api.file({ topic: "reminders", delay: 3600 });
+    const erase = async (request: object): Promise<Part> => {
+      const sums = { matched: 0, changed: 0 };
+      let cursor: string | undefined;
+      do {
+        const body = { tag, ...request, ...(cursor === undefined ? {} : { cursor }) };
+        const answered = await api.call<Part>("POST", "/jobs/erase", body);
+        expect(answered).toMatchObject({ status: 200, body: { matched: expect.any(Number), skipped: {} } });
+        sums.matched += answered.body.matched;
+        sums.changed += answered.body.changed;
+        cursor = answered.body.cursor;
+      } while (cursor !== undefined);
+      return sums;
+    };
+    expect(await erase({ dryRun: true })).toEqual({ matched: 4, changed: 0 });
+    expect(await erase({})).toEqual({ matched: 4, changed: 4 });
+    expect(await erase({ dryRun: true })).toEqual({ matched: 0, changed: 0 });
+    for (const { id } of [...waiting, done])
+      expect(await api.call("GET", `/jobs/${id}`)).toMatchObject({ status: 404 });
+    expect(await api.call("GET", `/topics/reminders/jobs/${tag}`)).toMatchObject({ status: 404 });
+    expect(await api.get(other.id)).toMatchObject({ state: "scheduled" });
+  });
+});
+
 describe.concurrent("a bulk", () => {
   it("counts the jobs of a tag, then cancels them", async () => {
     const tag = `bulk-${randomUUID()}`;

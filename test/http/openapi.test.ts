@@ -32,6 +32,7 @@ test("every call of the design is a route", () => {
     "POST /jobs",
     "POST /jobs/batch",
     "POST /jobs/bulk",
+    "POST /jobs/erase",
     "GET /jobs/{id}",
     "PATCH /jobs/{id}",
     "DELETE /jobs/{id}",

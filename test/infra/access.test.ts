@@ -93,7 +93,7 @@ describe("what each role may do, and nothing else", () => {
     expect(rightsOf(template, "JobsApiHandler")).toEqual(
       [
         ...MEET,
-        ...onPool("Query"),
+        ...onPool("Query", "Scan"),
         "lambda:UpdateEventSourceMapping CloseTopicordertimeout",
         ...logs("JobsApiHandlerLog"),
         ...KEEP_PROMOTIONS,

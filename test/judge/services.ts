@@ -40,6 +40,7 @@ export function linkedPool(pool: MemoryPool, { call }: Link): Pool {
       call({ name: "count", keys: [key], by }, () => pool.count(key, amounts, expiresAt, ANY_TIME)),
     remove: (keys, by) =>
       call({ name: "remove", keys: keys.map(keyIn), by }, () => pool.remove(keys, ANY_TIME)),
+    scan: (after, limit) => call({ name: "scan", keys: [] }, () => pool.scan(after, limit)),
     createdAt: () => pool.createdAt(),
   };
 }
@@ -69,5 +70,6 @@ function keyOfChange({ key }: Change): Key {
 
 function keyOfWrite(write: Write): Key {
   if ("insert" in write) return keyIn(write.insert);
-  return "change" in write ? write.change.key : write.check.key;
+  if ("change" in write) return write.change.key;
+  return "remove" in write ? write.remove.key : write.check.key;
 }

@@ -1,5 +1,12 @@
 import type { Deployment } from "./deployment.ts";
-import { callEveryRoute, comeRound, pauseEveryWay, produce, settleEveryWay } from "./paths-of-calls.ts";
+import {
+  callEveryRoute,
+  comeRound,
+  eraseJobs,
+  pauseEveryWay,
+  produce,
+  settleEveryWay,
+} from "./paths-of-calls.ts";
 import {
   consumeEveryWay,
   consumeHeld,
@@ -37,4 +44,5 @@ export async function runEveryPath(deployment: Deployment): Promise<void> {
   await tickEveryWay(scenes);
   await comeAbout(scenes);
   await compareSchedules(scenes);
+  await eraseJobs(scenes);
 }

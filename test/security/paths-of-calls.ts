@@ -167,6 +167,20 @@ async function callBulks(scenes: Scenes): Promise<void> {
   await ok("POST", "/jobs/bulk", none, { "idempotency-key": token });
 }
 
+/** Erases jobs that wait, run and are dead, with their keys, letters and once items. */
+export async function eraseJobs({ ok, newKey, fileByApi, pullOne }: Scenes): Promise<void> {
+  const tag = `${MARK}-erased`;
+  await fileByApi("orders", { delay: "1h", tag, key: newKey() });
+  await ok("POST", "/jobs", { ...far, tag }, once("erased"));
+  const { receipt } = await pullOne("work", { tag, key: newKey() });
+  await ok("POST", "/topics/work/bury", { receipt, error: "hopeless" });
+  await pullOne("work", { tag });
+  const counted = await ok("POST", "/jobs/erase", { tag, dryRun: true });
+  expect(counted).toMatchObject({ matched: 4, changed: 0 });
+  const done = await ok("POST", "/jobs/erase", { tag });
+  expect(done).toMatchObject({ changed: 3, skipped: { "job-running": 1 } });
+}
+
 export async function produce(scenes: Scenes): Promise<void> {
   const { newKey, withoutSqs } = scenes;
   const { producer, inHandler } = scenes;

@@ -7,7 +7,7 @@ import { buildSync } from "esbuild";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** A pattern for its name in the bundle's calls, and its methods. esbuild adds a number to a name that two modules use. */
 const PORTS = [
-  ["\\.pool", "read|insert|change|changeMany|transact|page|count|remove|createdAt"],
+  ["\\.pool", "read|insert|change|changeMany|transact|page|scan|count|remove|createdAt"],
   ["\\.queues", "send|receive|remove|hide|depth"],
   ["\\bpromotions\\d*", "put|remove"],
   ["\\bschedules(?:Of\\(\\w+\\)|\\d*)", "create|update|read|remove|list"],

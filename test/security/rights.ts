@@ -83,7 +83,7 @@ const STATEMENTS = [
 /** The permission of a batch is that of its single action ("Amazon SQS API permissions", SQS Developer Guide). */
 const SQS =
   /^(SendMessage|DeleteMessage|ChangeMessageVisibility|ReceiveMessage|GetQueueAttributes)(?:Batch)?$/;
-const ON_A_TABLE = /^(GetItem|PutItem|UpdateItem|DeleteItem|Query|DescribeTable)$/;
+const ON_A_TABLE = /^(GetItem|PutItem|UpdateItem|DeleteItem|Query|Scan|DescribeTable)$/;
 const ON_A_SCHEDULE = /^(CreateSchedule|UpdateSchedule|GetSchedule|DeleteSchedule)$/;
 
 /**

@@ -51,6 +51,7 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^POST \/jobs\/cancel$/, (asked) => 4 * batchesOf(asked)],
   // Each bucket of its range, and all jobs of a history.
   [/^POST \/jobs\/bulk$/, () => 360],
+  [/^POST \/jobs\/erase$/, () => 2000],
   // Each day of the dead jobs' retention twice, and ten jobs.
   [/^POST .*\/redrive$/, () => 72],
   // The pause, claims, and the homes of refused claims, whose jobs may be sent once more.

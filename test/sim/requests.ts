@@ -53,6 +53,7 @@ function wishesOf(what: string, fields: Fields): Pick<Request, "kind" | "wishes"
   const keyed = (job: Fields): Wish => of(job.key === undefined ? "" : `${job.topic}#${job.key}`, job);
   if (what === "POST /jobs" || what === "POST /jobs/batch") return { kind: "file", wishes: jobs.map(keyed) };
   if (what === "POST /jobs/cancel") return { kind: "cancel", wishes: all(ids ?? []) };
+  if (what === "POST /jobs/erase") return { kind: "bulk", wishes: all([topic]) };
   if (what === "POST /jobs/bulk") return { kind: "bulk", wishes: all([topic]) };
   if (/^POST .*\/redrive$/.test(what)) return { kind: "redrive", wishes: all(ids ?? [second]) };
   if (what.startsWith("PUT /topics/")) {

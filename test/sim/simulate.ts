@@ -7,6 +7,7 @@ import { clerks } from "./clerks.ts";
 import { deploys } from "./deploys.ts";
 import { drawsOf } from "./draws.ts";
 import { playEpilogue } from "./epilogue.ts";
+import { erasers } from "./erasers.ts";
 import { LOSING } from "./faults/blows.ts";
 import { type Plan, planOf, weatherOf } from "./faults.ts";
 import { habitOf, topicsOf } from "./habits.ts";
@@ -111,7 +112,7 @@ function populate(world: World): Pick<Stage, "api" | "ticks" | "isThrough"> {
   if (stretch.isOfWeeks) deleteExpired(world);
   const bus = habit.kind === "events" ? busOf(world) : undefined;
   users(world, { api, producers: producersOf(world), bus });
-  for (const come of [operators, planners, clerks, storms, careless, sufferers]) come(world, api);
+  for (const come of [operators, planners, clerks, erasers, storms, careless, sufferers]) come(world, api);
   strangers(world);
   deploys(world);
   return { api, ticks, isThrough: () => world.busy === 0 && (bus?.through() ?? true) };

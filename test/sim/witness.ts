@@ -19,10 +19,10 @@ export function witnessOf({
 }: Settings & Pick<Court, "clock" | "skew"> & { onViolation: (violation: Violation) => void }) {
   const violate: Court["violate"] = (promise, id, text) => onViolation({ promise, id, text, time: clock() });
   const judges = judgesOf({ clock, skew, violate }, settings);
-  const { jobs, pauses, limits, recurring, repeats, tombstones, bulks } = judges;
+  const { jobs, pauses, limits, recurring, repeats, tombstones, bulks, erases } = judges;
   const { cancels, deadLetters, grants, attempts, runTimes, surplus, work } = judges;
   return {
-    ...{ pauses, limits, recurring, repeats, tombstones, bulks },
+    ...{ pauses, limits, recurring, repeats, tombstones, bulks, erases },
     lateness: runTimes.lateness,
     /** A caller sends this call now. Answers a callback for its answer, if one comes. */
     asked(request: Request): (answer: Answer | undefined) => void {
@@ -57,7 +57,7 @@ export function witnessOf({
       pauses.started(run.topic);
       runTimes.started(run, now);
       work.started(run.topic);
-      attempts.started(run);
+      for (const judge of [attempts, erases]) judge.started(run);
     },
     startedAt: runTimes.startedAt,
     freeAt: runTimes.freeAt,

@@ -23,22 +23,26 @@ export const cancelResults = answer(
   }),
 );
 
+const counts = {
+  dryRun: z.boolean(),
+  examined: count,
+  matched: count,
+  changed: count,
+  skipped: z.record(text, count).check(
+    z.meta({
+      description: "How many matching jobs were not changed, for each error code that says why.",
+    }),
+  ),
+  errors: z
+    .array(answer("BulkFailure", z.object({ id: text, problem })))
+    .check(z.meta({ description: "The first ten jobs that were not changed, each with its error." })),
+};
+
 export const bulkPart = answer(
   "BulkPart",
   z.object({
     action: answer("BulkAction", z.enum(["cancel", "move", "run", "redrive"])),
-    dryRun: z.boolean(),
-    examined: count,
-    matched: count,
-    changed: count,
-    skipped: z.record(text, count).check(
-      z.meta({
-        description: "How many matching jobs were not changed, for each error code that says why.",
-      }),
-    ),
-    errors: z
-      .array(answer("BulkFailure", z.object({ id: text, problem })))
-      .check(z.meta({ description: "The first ten jobs that were not changed, each with its error." })),
+    ...counts,
     from: time,
     to: time,
     reached: time.check(z.meta({ description: "The bulk has examined all jobs up to this time." })),
@@ -46,6 +50,16 @@ export const bulkPart = answer(
   }),
 );
 export type BulkPart = z.output<typeof bulkPart>;
+
+export const erasePart = answer(
+  "ErasePart",
+  z.object({
+    ...counts,
+    changed: count.check(z.meta({ description: "How many jobs are erased." })),
+    cursor: z.exactOptional(text),
+  }),
+);
+export type ErasePart = z.output<typeof erasePart>;
 
 export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
 export type Redriven = z.output<typeof redriven>;

@@ -2,6 +2,7 @@ import type {
   BatchGetItemCommandInput,
   GetItemCommandInput,
   QueryCommandInput,
+  ScanCommandInput,
 } from "@aws-sdk/client-dynamodb";
 import type { Row } from "./expressions.ts";
 import type { Trouble } from "./service.ts";
@@ -53,6 +54,27 @@ export function query(table: Table, input: QueryCommandInput): object {
     Items: rows.map((row) => ({ ...row })),
     ...(more && last ? { LastEvaluatedKey: { pk: last.pk, sk: last.sk } } : {}),
   };
+}
+
+/** In the order of the keys. DynamoDB promises no order. */
+export function scan(table: Table, { Limit = 1000, ...input }: ScanCommandInput): object {
+  mustBeConsistent(input.ConsistentRead);
+  const start = input.ExclusiveStartKey && placeOf(input.ExclusiveStartKey as Row);
+  const rest = table.stored
+    .all()
+    .filter((row) => start === undefined || placeOf(row) > start)
+    .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+  const rows = rest.slice(0, Math.min(Limit, table.pageItems));
+  const last = rows.at(-1);
+  mustAdmit(table, "read", { pk: { S: last?.pk?.S ?? "" } }, ...rows);
+  return {
+    Items: rows.map((row) => ({ ...row })),
+    ...(rest.length > rows.length && last ? { LastEvaluatedKey: { pk: last.pk, sk: last.sk } } : {}),
+  };
+}
+
+function placeOf({ pk, sk }: Row): string {
+  return `${pk?.S} ${sk?.S}`;
 }
 
 function mustBeConsistent(asked: boolean | undefined): void {

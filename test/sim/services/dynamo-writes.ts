@@ -115,7 +115,7 @@ export function transactWriteItems(
     else if (item.Update) {
       const update = updateOf(item.Update.UpdateExpression ?? "", item.Update);
       write(table, key, updated(key, table.stored.get(key), update));
-    }
+    } else if (item.Delete) write(table, key, undefined);
   }
   tokens.set(ClientRequestToken, clock());
   return {};
@@ -124,7 +124,7 @@ export function transactWriteItems(
 type Part = { item: TransactWriteItem; key: Row; holds: boolean };
 
 function partOf({ stored }: Table, item: TransactWriteItem): Part {
-  const part = item.Put ?? item.Update ?? item.ConditionCheck;
+  const part = item.Put ?? item.Update ?? item.Delete ?? item.ConditionCheck;
   if (!part) throw new Error(`no such transaction here: ${Object.keys(item)}`);
   const key = ("Item" in part ? part.Item : (part as { Key?: Row }).Key) as Row;
   return { item, key, holds: conditionOf(part.ConditionExpression, part)(stored.get(key)) };

@@ -1,4 +1,4 @@
-import { batchGetItem, getItem, query } from "./dynamo-reads.ts";
+import { batchGetItem, getItem, query, scan } from "./dynamo-reads.ts";
 import {
   batchExecuteStatement,
   deleteItem,
@@ -25,6 +25,7 @@ const OPERATIONS: Record<string, (table: Table, input: never, trouble: Trouble) 
   GetItem: getItem,
   BatchGetItem: batchGetItem,
   Query: query,
+  Scan: scan,
   PutItem: putItem,
   UpdateItem: updateItem,
   DeleteItem: deleteItem,

@@ -10,6 +10,7 @@ export function endsOf(
   jobs: KnownJobs,
   deadLetters: DeadLetters,
   untracked: ReturnType<typeof untrackedOf>,
+  isErased: (id: string) => boolean,
 ) {
   return {
     unfinished: (mayLose: boolean): string[] =>
@@ -21,8 +22,14 @@ export function endsOf(
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       for (const id of jobs.ids) {
         const { acknowledged, home } = jobs.of(id);
-        if (home && deadLetters.mustLie(home) && !lies(home))
-          broken(id, "dead, but its envelope is gone from the DLQ");
+        const isGone = isErased(id);
+        if (home && deadLetters.mustLie(home) && lies(home) === isGone)
+          broken(
+            id,
+            isGone
+              ? "erased, but its envelope stays in the DLQ"
+              : "dead, but its envelope is gone from the DLQ",
+          );
         const what = acknowledged ? "acknowledged, but" : "filed, but";
         if (isOpen(jobs.of(id))) broken(id, `${what} never ended: ${JSON.stringify(home)}`);
         if (!untracked.hasCome(id, mayLose))

@@ -10,6 +10,7 @@ import { cancelsOf } from "./cancels.ts";
 import { changesOf } from "./changes.ts";
 import { deadLettersOf } from "./dead-letters.ts";
 import { endsOf } from "./ends.ts";
+import { erasesOf } from "./erases.ts";
 import { filingsOf } from "./filings.ts";
 import { grantsOf } from "./grants.ts";
 import { handOversOf } from "./hand-overs.ts";
@@ -66,13 +67,15 @@ export function judgesOf(court: Court, settings: Settings) {
   const windows = windowsOf(topics);
   const bulks = bulksOf(bench("bulk"));
   const tombstones = tombstonesOf(bench("events"), weather);
-  const isOver = (id: string): boolean => isOnceOver(court, jobs, id) || looks.isAuditOut(id);
+  const erases = erasesOf(bench("erase"), jobs);
+  const isOver = (id: string): boolean =>
+    isOnceOver(court, jobs, id) || looks.isAuditOut(id) || erases.isErased(id);
   const repeats = repeatsOf(bench("once"), isOver);
   const cancels = cancelsOf(clock, jobs);
   const webhookIds = webhookIdsOf(court, jobs, topics);
   return {
     ...{ jobs, looks, untrackedJobs, deadLetters, pauses, bulks, tombstones, repeats, cancels, webhookIds },
-    limits,
+    ...{ limits, erases },
     spreadOf: (topic: string): number => (topics[topic]?.spread ?? 0) * 1000,
     actors: actorsOf({ ...court, topics, jobs }),
     filings: filingsOf({
@@ -80,10 +83,10 @@ export function judgesOf(court: Court, settings: Settings) {
       // A job that was redriven a day after its end is not known by its token any more.
       isOver: (id) => isOver(id) || jobs.homeOf(id)?.restarts !== undefined,
     }),
-    ends: endsOf(bench("P1"), jobs, deadLetters, untrackedJobs),
+    ends: endsOf(bench("P1"), jobs, deadLetters, untrackedJobs, erases.isErased),
     changes: changesOf({
       ...{ ...court, bounds, topics, burns: settings.burns },
-      ...{ pauses, tombstones, bulks, repeats, cancels, deadLetters, webhookIds },
+      ...{ pauses, tombstones, bulks, erases, repeats, cancels, deadLetters, webhookIds },
     }),
     grants: grantsOf(court, jobs, untracked),
     attempts: attemptsOf(court, jobs, untracked, cancels),

@@ -6,6 +6,7 @@ import type { Bounds } from "./bounds.ts";
 import type { bulksOf } from "./bulks.ts";
 import type { Cancels } from "./cancels.ts";
 import type { DeadLetters } from "./dead-letters.ts";
+import type { erasesOf } from "./erases.ts";
 import { type KnownJob, wordsOf } from "./known-jobs.ts";
 import type { pausesOf } from "./pauses.ts";
 import type { repeatsOf } from "./repeats.ts";
@@ -20,6 +21,7 @@ export type Scene = Court & {
   pauses: ReturnType<typeof pausesOf>;
   tombstones: ReturnType<typeof tombstonesOf>;
   bulks: ReturnType<typeof bulksOf>;
+  erases: ReturnType<typeof erasesOf>;
   repeats: ReturnType<typeof repeatsOf>;
   cancels: Cancels;
   deadLetters: DeadLetters;
@@ -29,11 +31,11 @@ export type Scene = Court & {
 export type Change = { job: KnownJob; before: Home; after: Home };
 
 /** Whether a call, a bulk or an event may have cancelled it. A request that lands late must not cancel a job that was moved since. */
-export function isCancelled({ cancels, tombstones, bulks }: Scene, { job, before }: Change): boolean {
+export function isCancelled({ cancels, tombstones, bulks, erases }: Scene, { job, before }: Change): boolean {
   const isAsked = cancels.isAsked(before.id, job.revisions[before.revision]?.since ?? 0);
   const mayEvent = before.key !== undefined && tombstones.mayCancel(before);
   const due = job.revisions.map(({ dueAt }) => dueAt);
-  return isAsked || bulks.mayCancel(before, due) || mayEvent;
+  return isAsked || bulks.mayCancel(before, due) || erases.mayErase(before) || mayEvent;
 }
 
 export function isOverdue({ clock, skew }: Scene, { before }: Change): boolean {

@@ -15,6 +15,7 @@ export function tellWrite(judges: Judges, before: Row | undefined, after: Row | 
   const [kind] = pk.split("#");
   if (row.id && row.state) {
     const [home, left] = [after && homeOf(after), before && homeOf(before)];
+    judges.erases.written(left, home);
     if (home) tellHome(judges, left, home);
     else if (left) tellDeletion(judges, left);
   } else if (sk.endsWith("#look")) judges.looks.written(id, sk, after);
