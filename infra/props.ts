@@ -252,8 +252,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /** @default an HTTP API with IAM authorization */
   readonly api?: ApiProps;
   /**
-   * The SNS topic that the alarms notify when they ring, and when their trouble is over. A new alarm also sends one notice that all is well.
-   * Without it the alarms notify nobody, and synth warns.
+   * The SNS topic that the alarms notify when they ring. `Dead`, `OccurrencesLost`, `EventsLost`, `TickMissing` and `TickDivided` also notify
+   * it when their trouble is over, and once when they are new. Without it the alarms notify nobody, and synth warns.
    * @default none
    */
   readonly alarmTopic?: ITopic;
