@@ -119,6 +119,46 @@ test("an alarm rings if ticks of each five minutes of an hour have started three
   expect([rungAfter(50, two), rungAfter(60, one)]).toEqual([false, false]);
 });
 
+/** What a trouble that lasts for three hours writes in each minute. */
+const SILENT_IN_BETWEEN: [string, string, (minute: number) => number | undefined][] = [
+  ["each second tick fails", "TickErrors", (minute) => minute % 2],
+  [
+    "no tick reports the lag for some minutes, because they die",
+    "SweepLag",
+    (minute) => (minute % 12 < 6 ? 300_000 : undefined),
+  ],
+  [
+    "writers pause for some minutes after they were throttled",
+    "TableThrottled",
+    (minute) => (minute % 12 < 6 ? 9 : undefined),
+  ],
+  [
+    "the audit sends a job again each hour to a function that crashes",
+    "ordersFailing",
+    (minute) => (minute % 72 < 20 ? 1 : undefined),
+  ],
+  [
+    "an event comes each half an hour and is dropped",
+    "EventsUndeliveredAnyonePaid",
+    (minute) => (minute % 30 ? undefined : 1),
+  ],
+];
+
+test.each(SILENT_IN_BETWEEN)(
+  "if %s, %s rings again while the trouble lasts, so it tells no end",
+  (_, id, valueIn) => {
+    const watch = cloudWatch(specs);
+    const spec = specs.find((one) => one.id === id);
+    for (let minute = 0; minute < 180; minute++) {
+      const value = valueIn(minute);
+      if (spec !== undefined && value !== undefined) watch.put(spec.metric, value, minute * MINUTE);
+      watch.evaluate((minute + 1) * MINUTE);
+    }
+    expect(watch.rings().get(id)?.length).toBeGreaterThan(1);
+    expect(spec?.tellsEnd).toBe(false);
+  },
+);
+
 test("each alarm rings for some failure, except those that repeat what another alarm says", () => {
   const rung = FAILURES.flatMap(([, , rings]) => Object.keys(rings));
   const silent = specs.map(({ id }) => id).filter((id) => !rung.includes(id));
