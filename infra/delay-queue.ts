@@ -2,7 +2,7 @@ import { Annotations, Aspects, CfnOutput, Duration, Stack } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import type { IGrantable, IPrincipal } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
-import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
+import type { IFunction, Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Secret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
 import { unknownNames } from "../src/general/unknown-names.ts";
@@ -261,10 +261,11 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
 
   /**
    * Allows `producer` to enqueue, read, move and cancel jobs of every topic with `directClient`, without the HTTP API. Also sets the
-   * environment of a Lambda function. Throws if the function has the environment of another queue.
+   * environment of a Lambda function. Synth warns if the queue cannot set it, because the function is imported or the version is not its
+   * function's `currentVersion`: then set `queue.environment` yourself. Throws if the function has the environment of another queue.
    */
   grantEnqueue(producer: IGrantable): void {
-    if (isAnyFunction(producer)) this.equip(this.functionOf(producer));
+    if (isAnyFunction(producer)) this.equipGrantee(producer);
     const { grantPrincipal } = producer;
     const role = Construct.isConstruct(grantPrincipal) ? grantPrincipal : undefined;
     this.producers.set(grantPrincipal, { role, namings: 1, isForeign: true });
@@ -276,8 +277,8 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
 
   /**
    * Allows `worker` to pull and settle the jobs of a pull topic with `directWorker`, without the HTTP API. Grant each topic that it pulls.
-   * Also sets the environment of a Lambda function. The worker's role can read and write every job of the table, because the table is not
-   * divided by topic.
+   * Also sets the environment of a Lambda function, or warns like `grantEnqueue`. The worker's role can read and write every job of the
+   * table, because the table is not divided by topic.
    * Throws if the topic is not declared or is not a pull topic, or if the function has the environment of another queue.
    * @example queue.grantPull("work", task.taskRole);
    */
@@ -288,7 +289,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       const allowed = pulled.map((one) => one.topic).join(", ") || "none";
       throw this.refusal(`topic "${topic}" is not a pull topic; pull topics: ${allowed}`);
     }
-    if (isAnyFunction(worker)) this.equip(this.functionOf(worker));
+    if (isAnyFunction(worker)) this.equipGrantee(worker);
     grantPulls(worker, this.table, [queues]);
   }
 
@@ -401,6 +402,16 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const fn = functionBehind(target);
     if (typeof fn === "string") throw this.refusal(fn);
     return fn;
+  }
+
+  private equipGrantee(grantee: IFunction): void {
+    const fn = functionBehind(grantee);
+    if (typeof fn !== "string") this.equip(fn);
+    else
+      Annotations.of(this).addWarningV2(
+        `minutehand:environment:${grantee.node.path}`,
+        `${fn}; or set these variables of \`queue.environment\` yourself: ${Object.keys(this.environment).join(", ")}`,
+      );
   }
 
   private refusal(why: string | undefined): Error {

@@ -1,4 +1,6 @@
-import { Alias, Function as LambdaFunction, Version } from "aws-cdk-lib/aws-lambda";
+import type { IGrantable } from "aws-cdk-lib/aws-iam";
+import { Alias, type IFunction, Function as LambdaFunction, Version } from "aws-cdk-lib/aws-lambda";
+import { Construct } from "constructs";
 
 /** A function of the app, its `currentVersion`, or an alias of that version. */
 export type AnyFunction = LambdaFunction | Alias | Version;
@@ -10,9 +12,12 @@ const CURRENT_VERSION = "CurrentVersion";
  * Answers the function whose environment and role an alias or a version has. Answers a sentence instead if the queue cannot set that
  * environment.
  */
-export function functionBehind(target: AnyFunction): LambdaFunction | string {
+export function functionBehind(target: AnyFunction | IFunction): LambdaFunction | string {
   if (target instanceof LambdaFunction) return target;
   const version = target instanceof Alias ? target.version : target;
+  const behind = "lambda" in version ? version.lambda : undefined;
+  if (behind instanceof LambdaFunction && !(version instanceof Version))
+    return `${target.node.path} is not a published version: give ${behind.node.path}, its currentVersion, or an alias of its currentVersion`;
   if (!(version instanceof Version) || !(version.lambda instanceof LambdaFunction))
     return (
       `${target.node.path} is imported, so the queue cannot set its environment: give a Function of this app, its currentVersion, or ` +
@@ -26,7 +31,7 @@ export function functionBehind(target: AnyFunction): LambdaFunction | string {
   return version.lambda;
 }
 
-/** Whether `producer` is a kind of function, whose environment the queue must set. A role is not. */
-export function isAnyFunction(producer: object): producer is AnyFunction {
-  return [LambdaFunction, Alias, Version].some((kind) => producer instanceof kind);
+/** Whether `grantee` is a kind of function, also an imported one. A role is not: it has no environment. */
+export function isAnyFunction(grantee: IGrantable): grantee is IFunction {
+  return Construct.isConstruct(grantee) && "functionArn" in grantee;
 }

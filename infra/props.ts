@@ -232,8 +232,9 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /**
    * The guard against jobs that file jobs without end: how many jobs the handlers of one chain may file on a day (UTC), 100 to 10,000,000. A
    * chain is a job and all jobs that follow from it, because handlers file them with the TypeScript client. Jobs of the first two generations
-   * do not count. Further jobs are refused with 409 `runaway-chain`. `retryIn` has the same bound for the runs of one job. The alarm
-   * `Warnings` rings at half of the bound. `false`: no bound.
+   * do not count. Further jobs are refused with 409 `runaway-chain`, and a batch that is larger than what is left is refused whole. So set
+   * more than a chain files on a day: a job that files many jobs and its own successor is refused from its third run on, if one run files
+   * more than this. `retryIn` has the same bound for the runs of one job. The alarm `Warnings` rings at half of the bound. `false`: no bound.
    * @default 100000, which is more than a job a second
    */
   readonly maxFiledPerChain?: number | false;
@@ -253,8 +254,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /** @default an HTTP API with IAM authorization */
   readonly api?: ApiProps;
   /**
-   * The SNS topic that the alarms notify when they ring, and when their trouble is over. A new alarm also sends one notice that all is well.
-   * Without it the alarms notify nobody, and synth warns.
+   * The SNS topic that the alarms notify when they ring. `Dead`, `OccurrencesLost`, `EventsLost`, `TickMissing` and `TickDivided` also notify
+   * it when their trouble is over, and once when they are new. Without it the alarms notify nobody, and synth warns.
    * @default none
    */
   readonly alarmTopic?: ITopic;

@@ -10,6 +10,7 @@ import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import type { IEventBusRef, Rule } from "aws-cdk-lib/aws-events";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { ITopic } from "aws-cdk-lib/aws-sns";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { LOOKAHEAD } from "../../src/core/constants.ts";
 import type { TopicAlarm } from "../../src/settings/topic-settings.ts";
@@ -46,6 +47,11 @@ type AlarmText = {
   readonly first: string;
   /** Answers the address of a log. Called at synth, because consumers are added later. */
   readonly log?: () => string | undefined;
+  /**
+   * Whether the trouble is over when the alarm returns to OK. A metric that counts events, or that nobody measures any more, can be silent
+   * while the trouble lasts: then OK says nothing, and nobody is notified of it.
+   */
+  readonly tellsEnd?: true;
 };
 
 const RUNBOOK_FILE = "node_modules/minutehand/docs/guides/alarms.md";
@@ -53,6 +59,8 @@ const FIVE_MINUTES = Duration.minutes(5);
 /** A tick over more shards may need further invocations in each minute, without a backlog: docs/reference/sizing.md. */
 const MOST_SHARDS_OF_ONE = 256;
 const DEFAULT_OLDEST_AGE = Duration.minutes(15);
+/** The audit counts a late job about once an hour on its first day (`AUDIT_LADDER`). A trouble that lasts must not ring each time. */
+const WARNING_MINUTES = 90;
 
 /** The queue's CloudWatch alarms. Each of them needs a person to act. */
 export class Alarms extends Construct {
@@ -85,9 +93,7 @@ export class Alarms extends Construct {
           ? `read the messages in the queue ${this.props.prefix}-${topic}_dlq`
           : `read their errors: ${this.command(`dead ${topic}`)}`,
       log: () => this.logOf(topic),
-      metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
-      threshold: 1,
-      evaluationPeriods: 1,
+      ...holdsMessages(dlq),
     });
   }
 
@@ -146,6 +152,7 @@ export class Alarms extends Construct {
       // Jobs that are due within `LOOKAHEAD` after the last tick have already been sent.
       evaluationPeriods: LOOKAHEAD / MINUTE.toMilliseconds(),
       treatMissingData: TreatMissingData.BREACHING,
+      tellsEnd: true,
     });
   }
 
@@ -156,11 +163,12 @@ export class Alarms extends Construct {
     this.alarm("TickDivided", {
       kind: "TickDivided",
       wrong:
-        "Each tick of the last hour had a backlog and started further invocations, which cost up to $3 an hour",
+        "In each five minutes of the last hour, ticks had a backlog and started further invocations, which cost up to $3 an hour",
       first: `see how many jobs are due each minute: ${this.command("forecast")}`,
       metric: tick.fn.metricInvocations({ period: FIVE_MINUTES, statistic: "Sum" }),
       threshold: 8,
       evaluationPeriods: 12,
+      tellsEnd: true,
     });
   }
 
@@ -169,9 +177,7 @@ export class Alarms extends Construct {
       kind: "OccurrencesLost",
       wrong: "Occurrences of recurring schedules were not filed as jobs",
       first: `read the log of the function ${fn.functionName}`,
-      metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
-      threshold: 1,
-      evaluationPeriods: 1,
+      ...holdsMessages(dlq),
     });
   }
 
@@ -197,9 +203,7 @@ export class Alarms extends Construct {
       kind: "EventsLost",
       wrong: "Events were not applied to their topics within an hour of retries",
       first: readLog,
-      metric: dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" }),
-      threshold: 1,
-      evaluationPeriods: 1,
+      ...holdsMessages(dlq),
     });
     this.alarm("EventsBacklog", {
       kind: "EventsBacklog",
@@ -244,7 +248,8 @@ export class Alarms extends Construct {
         "FarWithoutSchedule and RunawayJobs has values",
       metric: queueMetric(prefix, "Warnings", { statistic: "Sum" }),
       threshold: 1,
-      evaluationPeriods: 1,
+      evaluationPeriods: WARNING_MINUTES,
+      datapointsToAlarm: 1,
     });
   }
 
@@ -261,7 +266,7 @@ export class Alarms extends Construct {
 
   private alarm(
     id: string,
-    { kind, wrong, first, log, ...props }: AlarmText & Omit<AlarmProps, "alarmDescription">,
+    { kind, wrong, first, log, tellsEnd, ...props }: AlarmText & Omit<AlarmProps, "alarmDescription">,
     scope: Construct = this,
   ): void {
     const guide = `${this.props.runbookUrl ?? RUNBOOK_FILE}#${kind.toLowerCase()}`;
@@ -283,7 +288,7 @@ export class Alarms extends Construct {
     if (this.props.alarmTopic === undefined) return;
     const notify = new SnsAction(this.props.alarmTopic);
     alarm.addAlarmAction(notify);
-    alarm.addOkAction(notify);
+    if (tellsEnd) alarm.addOkAction(notify);
   }
 }
 
@@ -294,6 +299,15 @@ export class Alarms extends Construct {
 function alarmsOf({ alarms, tracking, oldestMessageAge }: TopicProps): readonly TopicAlarm[] {
   if (alarms !== undefined) return alarms;
   return tracking === "none" || oldestMessageAge !== undefined ? ["Dead", "Backlog"] : ["Dead"];
+}
+
+/** A reader hides the messages of a DLQ for up to a minute. So the alarm returns to OK only after five minutes without a message. */
+function holdsMessages(
+  dlq: IQueue,
+): Pick<AlarmProps, "metric" | "threshold" | "evaluationPeriods" | "datapointsToAlarm"> &
+  Pick<AlarmText, "tellsEnd"> {
+  const metric = dlq.metricApproximateNumberOfMessagesVisible({ period: MINUTE, statistic: "Maximum" });
+  return { metric, threshold: 1, evaluationPeriods: 5, datapointsToAlarm: 1, tellsEnd: true };
 }
 
 /** Rings if 3 of the last 15 minutes have errors: SQS delivers a message again only after its visibility timeout. */

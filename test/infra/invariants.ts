@@ -61,6 +61,9 @@ const set = (name: string, value: unknown) => (resource: Resource) => {
   resource.Properties[name] = value;
 };
 
+/** The metrics of DLQs and of the tick's invocations. The other metrics can be silent while a trouble lasts. */
+const TELL_END = ["ApproximateNumberOfMessagesVisible", "Invocations"];
+
 export const INVARIANTS: readonly Invariant[] = [
   {
     rule: "every function runs on arm64 and nodejs24.x",
@@ -308,9 +311,14 @@ export const INVARIANTS: readonly Invariant[] = [
     break: (resource) => delete resource.Properties.AlarmActions,
   },
   {
-    rule: "notifies the SNS topic when its trouble is over",
+    rule: "an alarm notifies the SNS topic when it returns to OK, if and only if its trouble is over then",
     type: "AWS::CloudWatch::Alarm",
-    holds: ({ Properties }) => JSON.stringify(Properties.OKActions) === JSON.stringify([ALARM_TOPIC_ARN]),
-    break: (resource) => delete resource.Properties.OKActions,
+    holds: ({ Properties }) =>
+      JSON.stringify(Properties.OKActions) ===
+      (TELL_END.includes(String(Properties.MetricName)) ? JSON.stringify([ALARM_TOPIC_ARN]) : undefined),
+    break: ({ Properties }) => {
+      if ("OKActions" in Properties) delete Properties.OKActions;
+      else Properties.OKActions = [ALARM_TOPIC_ARN];
+    },
   },
 ];

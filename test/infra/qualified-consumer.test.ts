@@ -1,6 +1,7 @@
 import { Stack } from "aws-cdk-lib";
-import { Match, Template } from "aws-cdk-lib/assertions";
-import { Alias, Function as LambdaFunction, Version } from "aws-cdk-lib/aws-lambda";
+import { Annotations, Match, Template } from "aws-cdk-lib/assertions";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Alias, type IVersion, Function as LambdaFunction, Version } from "aws-cdk-lib/aws-lambda";
 import { describe, expect, it } from "vitest";
 import { resourcesOf, type StackTemplate } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
@@ -89,6 +90,44 @@ it("a producer or a worker that is an alias gets the environment of its function
   }
 });
 
+describe("warns, and grants the role, if the queue cannot set the environment of", () => {
+  const variables =
+    "or set these variables of `queue.environment` yourself: MINUTEHAND_TABLE, MINUTEHAND_QUEUE_URL_PREFIX, MINUTEHAND_POLICY, " +
+    "MINUTEHAND_PROMOTIONS";
+
+  it("an alias of a fixed version", () => {
+    for (const grant of ["grantEnqueue", "grantPull"] as const) {
+      const { stack, queue, fn } = shop();
+      const version = new Version(stack, "First", { lambda: fn });
+      const alias = new Alias(stack, "Live", { aliasName: "live", version: version as IVersion });
+      if (grant === "grantPull") queue.grantPull("work", alias);
+      else queue.grantEnqueue(alias);
+      const template = templateOf(stack);
+      expect(JSON.stringify(onlyOf(template, "AWS::IAM::Policy", "Mail"))).toContain("dynamodb:PutItem");
+      expect(onlyOf(template, "AWS::Lambda::Function", "Mail")[1].Environment).toBeUndefined();
+      const warning = `Shop/First keeps the environment that it was first published with: .*; ${variables}`;
+      Annotations.fromStack(stack).hasWarning("/Shop/Jobs", Match.stringLikeRegexp(warning));
+    }
+  });
+
+  it("an imported function, version or alias", () => {
+    const { stack, queue } = shop();
+    const arn = "arn:aws:lambda:eu-west-1:123456789012:function:mail";
+    const role = new Role(stack, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    const version = Version.fromVersionArn(stack, "Version", `${arn}:3`);
+    const imported = LambdaFunction.fromFunctionAttributes(stack, "Function", { functionArn: arn, role });
+    const alias = new Alias(stack, "Live", { aliasName: "live", version });
+    for (const grantee of [version, imported, alias]) {
+      queue.grantEnqueue(grantee);
+      const warning = `${grantee.node.path} is imported, so .*; ${variables}`;
+      Annotations.fromStack(stack).hasWarning("/Shop/Jobs", Match.stringLikeRegexp(warning));
+    }
+    expect(JSON.stringify(onlyOf(templateOf(stack), "AWS::IAM::Policy", "Role"))).toContain(
+      "dynamodb:PutItem",
+    );
+  });
+});
+
 it("36 aliases fit into the policies that let functions stop their polling", () => {
   const names = Array.from({ length: 36 }, (_, i) => `topic-${i}`);
   const { stack, queue } = shopWith({ topics: Object.fromEntries(names.map((name) => [name, {}])) });
@@ -114,7 +153,6 @@ describe("refuses", () => {
     );
     const alias = new Alias(stack, "Live", { aliasName: "live", version });
     expect(() => queue.addConsumer("mail", alias)).toThrow(`Shop/Live ${refusal}`);
-    expect(() => queue.grantEnqueue(alias)).toThrow(`Shop/Live ${refusal}`);
     const imported = LambdaFunction.fromFunctionName(stack, "Name", "mail");
     expect(() => queue.addConsumer("mail", imported as LambdaFunction)).toThrow(`Shop/Name ${refusal}`);
   });
@@ -126,7 +164,14 @@ describe("refuses", () => {
       "DelayQueue Shop/Jobs: Shop/First keeps the environment that it was first published with: give the currentVersion of Shop/Mail, " +
         "or an alias of it",
     );
-    expect(() => queue.grantPull("work", version)).toThrow("Shop/First keeps the environment");
+  });
+
+  it("the latest version, because it is the function itself", () => {
+    const { queue, fn } = shop();
+    expect(() => queue.addConsumer("mail", fn.latestVersion as Version)).toThrow(
+      "DelayQueue Shop/Jobs: Shop/Mail/$LATEST is not a published version: give Shop/Mail, its currentVersion, or an alias of its " +
+        "currentVersion",
+    );
   });
 });
 

@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { measuresOf } from "../../../src/environment/telemetry.ts";
+import { METRICS_NAMESPACE } from "../../../src/settings/metrics.ts";
+import { createWorld, MINUTE, START } from "../../support/world.ts";
 import type { Call } from "../network.ts";
 import { problem } from "../services/service.ts";
 import { cloudWatch } from "./cloudwatch.ts";
@@ -71,20 +74,90 @@ test("no alarm rings while nothing goes wrong", async () => {
 test.each(FAILURES)("when %s, its alarms ring and no others", async (_, failure, rings) => {
   const rang = await play(specs, failure, MINUTES);
   expect([...rang.keys()].sort()).toEqual(Object.keys(rings).sort());
-  for (const [alarm, most] of Object.entries(rings)) expect(rang.get(alarm)).toBeLessThanOrEqual(most);
+  for (const [alarm, most] of Object.entries(rings))
+    expect(rang.get(alarm)?.[0]?.from).toBeLessThanOrEqual(most);
+  // The failure lasts, so no notice may say that it is over, and `Warnings` rings once.
+  const ended = specs.filter(({ id, tellsEnd }) => tellsEnd && rang.get(id)?.some((one) => one.until));
+  expect(ended).toEqual([]);
+  expect(rang.get("Warnings")?.length ?? 1).toBe(1);
 });
 
-test("an alarm rings if each tick of an hour has started a further invocation, and not after 50 minutes", () => {
-  const rungAfter = (minutes: number, invocations: number): boolean => {
+// The audit counts a late job about once an hour on its first day, and then each six hours.
+test.each([
+  ["one job waits", 1],
+  ["360 jobs wait", 360],
+])("while %s for a worker for 30 hours, Warnings rings twice, and tells no end", async (_, jobs) => {
+  const world = createWorld();
+  const watch = cloudWatch(specs);
+  for (let i = 0; i < jobs; i++) await world.fileAll({ topic: "work", delay: i * MINUTE });
+  for (let minute = 0; minute < 30 * 60; minute++) {
+    const before = world.events.length;
+    await world.pass(MINUTE);
+    for (const { name, value } of world.events.slice(before).flatMap(measuresOf))
+      watch.put({ namespace: METRICS_NAMESPACE, name, of: "minutehand" }, value, world.now() - 1);
+    watch.evaluate(world.now());
+  }
+  const rings = watch.rings().get("Warnings") ?? [];
+  expect(rings).toHaveLength(2);
+  expect(rings[0]?.from).toBeLessThan(START + 20 * MINUTE);
+  expect(specs.find(({ id }) => id === "Warnings")?.tellsEnd).toBe(false);
+});
+
+test("an alarm rings if ticks of each five minutes of an hour have started three further invocations, and not after 50 minutes", () => {
+  const rungAfter = (minutes: number, invocationsIn: (minute: number) => number): boolean => {
     const watch = cloudWatch(specs);
     const tick = { namespace: "AWS/Lambda", name: "Invocations", of: "tick" };
     for (let minute = 0; minute < minutes; minute++)
-      for (let i = 0; i < invocations; i++) watch.put(tick, 1, minute * 60_000);
+      for (let i = 0; i < invocationsIn(minute); i++) watch.put(tick, 1, minute * 60_000);
     watch.evaluate(minutes * 60_000);
-    return watch.rang().has("TickDivided");
+    return watch.rings().has("TickDivided");
   };
-  expect([rungAfter(60, 2), rungAfter(50, 2), rungAfter(60, 1)]).toEqual([true, false, false]);
+  const one = () => 1;
+  const two = () => 2;
+  const fourInFiveMinutes = (minute: number) => (minute % 5 === 0 ? 4 : 1);
+  expect([rungAfter(60, two), rungAfter(60, fourInFiveMinutes)]).toEqual([true, true]);
+  expect([rungAfter(50, two), rungAfter(60, one)]).toEqual([false, false]);
 });
+
+/** What a trouble that lasts for three hours writes in each minute. */
+const SILENT_IN_BETWEEN: [string, string, (minute: number) => number | undefined][] = [
+  ["each second tick fails", "TickErrors", (minute) => minute % 2],
+  [
+    "no tick reports the lag for some minutes, because they die",
+    "SweepLag",
+    (minute) => (minute % 12 < 6 ? 300_000 : undefined),
+  ],
+  [
+    "writers pause for some minutes after they were throttled",
+    "TableThrottled",
+    (minute) => (minute % 12 < 6 ? 9 : undefined),
+  ],
+  [
+    "the audit sends a job again each hour to a function that crashes",
+    "ordersFailing",
+    (minute) => (minute % 72 < 20 ? 1 : undefined),
+  ],
+  [
+    "an event comes each half an hour and is dropped",
+    "EventsUndeliveredAnyonePaid",
+    (minute) => (minute % 30 ? undefined : 1),
+  ],
+];
+
+test.each(SILENT_IN_BETWEEN)(
+  "if %s, %s rings again while the trouble lasts, so it tells no end",
+  (_, id, valueIn) => {
+    const watch = cloudWatch(specs);
+    const spec = specs.find((one) => one.id === id);
+    for (let minute = 0; minute < 180; minute++) {
+      const value = valueIn(minute);
+      if (spec !== undefined && value !== undefined) watch.put(spec.metric, value, minute * MINUTE);
+      watch.evaluate((minute + 1) * MINUTE);
+    }
+    expect(watch.rings().get(id)?.length).toBeGreaterThan(1);
+    expect(spec?.tellsEnd).toBe(false);
+  },
+);
 
 test("each alarm rings for some failure, except those that repeat what another alarm says", () => {
   const rung = FAILURES.flatMap(([, , rings]) => Object.keys(rings));

@@ -15,16 +15,20 @@ export type AlarmSpec = {
   threshold: number;
   isBelow: boolean;
   missing: "breaching" | "notBreaching";
+  tellsEnd: boolean;
 };
+
+/** The time in which an alarm was in the state ALARM. `until`: absent while it still is. */
+export type Ring = { from: number; until?: number };
 
 type Values = Map<number, number[]>;
 
 /** CloudWatch's metrics and alarms, after "Evaluating an alarm" and "Configuring how alarms treat missing data" in its user guide. */
 export function cloudWatch(alarms: readonly AlarmSpec[]) {
   const metrics = new Map<string, Values>();
-  const rang = new Map<string, number>();
+  const rings = new Map<string, Ring[]>();
 
-  const rings = (alarm: AlarmSpec, now: number): boolean => {
+  const isBreached = (alarm: AlarmSpec, now: number): boolean => {
     const { period, evaluationPeriods, threshold, isBelow, missing, datapointsToAlarm } = alarm;
     const end = now - (now % MINUTE);
     const range = Array.from({ length: evaluationPeriods + LOOKED_BACK }, (_, i) =>
@@ -46,9 +50,16 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
       minutes.set(minute, [...(minutes.get(minute) ?? []), value]);
     },
     evaluate(now: number): void {
-      for (const alarm of alarms) if (!rang.has(alarm.id) && rings(alarm, now)) rang.set(alarm.id, now);
+      for (const alarm of alarms) {
+        const known = rings.get(alarm.id) ?? [];
+        const last = known.at(-1);
+        const wasRinging = last !== undefined && last.until === undefined;
+        const isRinging = isBreached(alarm, now);
+        if (wasRinging && !isRinging) last.until = now;
+        if (isRinging && !wasRinging) rings.set(alarm.id, [...known, { from: now }]);
+      }
     },
-    rang: (): ReadonlyMap<string, number> => rang,
+    rings: (): ReadonlyMap<string, readonly Ring[]> => rings,
   };
 }
 

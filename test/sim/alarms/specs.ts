@@ -1,6 +1,7 @@
-import { Duration } from "aws-cdk-lib";
+import { Duration, Stack } from "aws-cdk-lib";
+import { Topic } from "aws-cdk-lib/aws-sns";
 import { TOPIC_ALARMS } from "../../../src/settings/topic-settings.ts";
-import { type Resource, resourcesOf, type StackTemplate } from "../../infra/resources.ts";
+import { ALARM_TOPIC_ARN, type Resource, resourcesOf, type StackTemplate } from "../../infra/resources.ts";
 import { shopWith, someFunction, templateOf } from "../../infra/shop-stack.ts";
 import type { AlarmSpec } from "./cloudwatch.ts";
 
@@ -17,7 +18,9 @@ const FUNCTIONS: [RegExp, string][] = [
 /** The alarms of a stack with the simulation's topics `orders`, `logs` and `hooks`, by short names such as `ordersDead`. */
 export function alarmSpecs(): AlarmSpec[] {
   const alarms = TOPIC_ALARMS;
+  const alarmTopic = Topic.fromTopicArn(new Stack(), "OnCall", ALARM_TOPIC_ARN);
   const { stack, queue } = shopWith({
+    alarmTopic,
     topics: {
       orders: { cancelOn: { detailType: "Paid", key: "$.detail.order" }, alarms },
       logs: { tracking: "none", alarms },
@@ -45,6 +48,7 @@ function specOf(template: StackTemplate, id: string, { Properties: p }: Resource
     threshold: Number(p.Threshold),
     isBelow: below,
     missing: p.TreatMissingData as AlarmSpec["missing"],
+    tellsEnd: p.OKActions !== undefined,
   };
 }
 

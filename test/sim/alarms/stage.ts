@@ -20,7 +20,7 @@ import { type Timeline, timelineFrom } from "../timeline.ts";
 import { EVENTS_QUEUE } from "../topics.ts";
 import { witnessOf } from "../witness.ts";
 import { type World, worldOf } from "../world.ts";
-import { type AlarmSpec, cloudWatch } from "./cloudwatch.ts";
+import { type AlarmSpec, cloudWatch, type Ring } from "./cloudwatch.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -68,12 +68,12 @@ const POLICY = {
   },
 };
 
-/** Plays a stack that gets a job of each topic and an event every 20 s. Answers each alarm's first ring, in minutes since the failure. */
+/** Plays a stack that gets a job of each topic and an event every 20 s. Answers when each alarm rang, in minutes since the failure. */
 export async function play(
   alarms: readonly AlarmSpec[],
   failure: Failure,
   minutes: number,
-): Promise<Map<string, number>> {
+): Promise<Map<string, Ring[]>> {
   const habit = habitOf(SEED, "calm");
   const { start } = habit;
   const failsFrom = start + 10 * MINUTE;
@@ -92,7 +92,12 @@ export async function play(
     // A new stack has had no ticks yet, so alarms for missing ticks would ring at first.
     if (timeline.now() >= failsFrom) watch.evaluate(timeline.now());
   }
-  return new Map([...watch.rang()].map(([id, time]) => [id, Math.round((time - failsFrom) / MINUTE)]));
+  const minute = (time: number): number => Math.round((time - failsFrom) / MINUTE);
+  const inMinutes = ({ from, until }: Ring): Ring => ({
+    from: minute(from),
+    ...(until !== undefined && { until: minute(until) }),
+  });
+  return new Map([...watch.rings()].map(([id, rings]) => [id, rings.map(inMinutes)]));
 }
 
 function troubledWorld(habit: Habit, timeline: Timeline, trouble: Trouble): World {
