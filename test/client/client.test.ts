@@ -42,11 +42,14 @@ describe("the client", () => {
     const { client } = createClient();
     const filed = await client.enqueue("orders", { n: 1 }, { delay: "1h", key: "17", tag: "eu" });
     expect(filed).toMatchObject({ topic: "orders", outcome: "created", body: { n: 1 }, tag: "eu" });
-    expect(await client.getByKey("orders", "17")).toMatchObject({ id: filed.id });
+    expect(await client.get({ topic: "orders", key: "17" })).toMatchObject({ id: filed.id });
     const dueAt = new Date(START + 30 * MINUTE);
     expect(await client.reschedule(filed.id, { dueAt })).toMatchObject({ dueAt: dueAt.toISOString() });
     expect(await client.put("orders", "17", { body: 2, delay: 90 })).toMatchObject({ outcome: "replaced" });
-    expect(await client.cancelByKey("orders", "17")).toMatchObject({ state: "cancelled", body: 2 });
+    expect(await client.cancel({ topic: "orders", key: "17" })).toMatchObject({
+      state: "cancelled",
+      body: 2,
+    });
     expect(await client.get(filed.id)).toMatchObject({ state: "cancelled" });
   });
 
@@ -58,7 +61,7 @@ describe("the client", () => {
     const refused = { code: "changed-meanwhile", data: { id: newer.id, revision: 1 } };
     await expect(client.reschedule(newer.id, { body: 3, ifMatch })).rejects.toMatchObject(refused);
     await expect(client.put("orders", "k", { body: 3, delay: 1, ifMatch })).rejects.toMatchObject(refused);
-    await expect(client.cancelByKey("orders", "k", { ifMatch })).rejects.toMatchObject(refused);
+    await expect(client.cancel({ topic: "orders", key: "k" }, { ifMatch })).rejects.toMatchObject(refused);
     await expect(client.cancel(newer.id, { ifMatch })).rejects.toMatchObject(refused);
     expect(await client.get(newer.id)).toMatchObject({ state: "scheduled", body: 2 });
     for (const wrong of [3, null, {}, { id: newer.id }, { id: "x", revision: 1 }])
@@ -337,8 +340,8 @@ describe("the client", () => {
     async (name) => {
       const { client, api } = createClient();
       const { id } = await api.file({ key: "17" });
-      await expect(client.cancelByKey(name, String(id))).rejects.toThrow(MinutehandError);
-      await expect(client.cancelByKey("orders", name)).rejects.toThrow(MinutehandError);
+      await expect(client.cancel({ topic: name, key: String(id) })).rejects.toThrow(MinutehandError);
+      await expect(client.cancel({ topic: "orders", key: name })).rejects.toThrow(MinutehandError);
       await expect(client.cancel(name)).rejects.toThrow(MinutehandError);
       expect(await client.get(String(id))).toMatchObject({ state: "scheduled" });
     },
@@ -418,10 +421,9 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   enqueueMany: (client) => client.enqueueMany([], { signal }),
   put: (client) => client.put("orders", "17", { body: 1, delay: 1, signal }),
   get: (client) => client.get("x", { signal }),
-  getByKey: (client) => client.getByKey("orders", "17", { signal }),
   reschedule: (client) => client.reschedule("x", { delay: 1, signal }),
   cancel: (client) => client.cancel("x", { signal }),
-  cancelByKey: (client) => client.cancelByKey("orders", "17", { signal }),
+  cancelIfWaiting: (client) => client.cancelIfWaiting("x", { signal }),
   cancelMany: (client) => client.cancelMany([], { signal }),
   list: (client) => all(client.list({ signal })),
   forecast: (client) => all(client.forecast({ signal })),

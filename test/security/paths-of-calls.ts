@@ -179,7 +179,7 @@ export async function produce(scenes: Scenes): Promise<void> {
   const near = { delay: 30, key: newKey(), onDuplicate: "keep" } as const;
   for (let i = 0; i < 2; i++) await producer.enqueue("orders", marked(), near);
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "replace" });
-  expect((await producer.getByKey("orders", key)).id).toBe(id);
+  expect((await producer.get({ topic: "orders", key })).id).toBe(id);
   for (const onDuplicate of ["keep", "replace"] as const) {
     await producer.enqueue("orders", marked(), { ...options, key, onDuplicate, idempotencyKey: newKey() });
   }

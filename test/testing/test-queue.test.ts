@@ -170,7 +170,7 @@ describe("a handler", () => {
   test("can cancel a job that is due a millisecond later, and file another", async () => {
     const queue = queueOf(async ({ body }: Job<string>): Promise<void> => {
       if (body !== "first") return;
-      await queue.client.cancelByKey("orders", "second");
+      await queue.client.cancel({ topic: "orders", key: "second" });
       await queue.client.enqueue("orders", "more", { delay: "1h" });
     });
     await queue.client.enqueue("orders", "first", { delay: "30m" });
