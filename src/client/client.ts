@@ -61,6 +61,9 @@ type IfGiven<T, Arguments extends readonly unknown[]> = [T] extends [never] ? []
 type IfUnion<J extends readonly unknown[], Arguments extends readonly unknown[]> = [J] extends [OneOf<J, J>]
   ? []
   : J & Arguments;
+/** A text that no body is. `never` for a body of the type `any`, which is also assignable to the text. */
+type NeedsTime<B> = 0 extends 1 & B ? never : "give the time as the third argument: { delay } or { dueAt }";
+
 /** `never` for a union. */
 type OneOf<J, All> = J extends unknown ? ([All] extends [J] ? J : never) : never;
 
@@ -96,6 +99,8 @@ export type Client<Topics = TopicBodies> = {
   enqueue<J extends readonly unknown[], T = Topics>(
     ...job: IfUnion<J, EnqueueArguments<NoInfer<T>>>
   ): Promise<Job<T>>;
+  /** Fits no call: so the compiler's error about a call without options says what is missing. */
+  enqueue<B>(topic: string, body: B & NeedsTime<B>): Promise<never>;
   /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent as `enqueue`. */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],

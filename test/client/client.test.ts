@@ -329,11 +329,40 @@ describe("the client", () => {
       status: 409,
       data: { id },
     });
-    await expect(client.enqueue("orders", 1, { delay: "soon" })).rejects.toMatchObject({
+    await expect(client.enqueue("orders", 1, { delay: "soon" as "1m" })).rejects.toMatchObject({
       code: "bad-request",
       data: { errors: [{ path: "delay", message: expect.any(String) }] },
     });
   });
+
+  test.each(["over HTTP", "directly"])(
+    "refuses a number of milliseconds in place of seconds: %s",
+    async (how) => {
+      const { client: http, api, asked } = createClient();
+      const client =
+        how === "directly" ? directOn(api.world.ctx, createTelemetry("minutehand").logger) : http;
+      const text =
+        'must be at most 31622400 as a number, which is seconds (did you mean milliseconds?), or a text with its unit, such as "400d", got 31622401';
+      const calls: [string, Promise<unknown>][] = [
+        ["delay", client.enqueue("orders", 1, { delay: 31_622_401 })],
+        ["expiresAfter", client.put("orders", "k", { body: 1, delay: 1, expiresAfter: 31_622_401 })],
+        [
+          "jobs.1.delay",
+          client.enqueueMany([1, 31_622_401].map((delay) => ({ topic: "orders", body: 1, delay }))),
+        ],
+        ["delay", client.reschedule("x", { delay: 31_622_401 })],
+      ];
+      for (const [path, call] of calls)
+        await expect(call).rejects.toMatchObject({
+          code: "bad-request",
+          message: `${path} ${text}`,
+          data: { errors: [{ path, message: text }] },
+        });
+      expect(asked).toEqual([]);
+      for (const delay of [31_622_400, "31622401s", "3660d"] as const)
+        expect(await client.enqueue("orders", 1, { delay })).toMatchObject({ state: "scheduled" });
+    },
+  );
 
   test.each(["..", ".", "a/b", "a?b", "", "\ud800"])(
     "never makes another call because a name is %j",

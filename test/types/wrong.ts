@@ -40,6 +40,23 @@ export async function wrongJobs(client: Client<Topics>, untyped: Client): Promis
   await client.reschedule("id", { delay: 1, dueAt: new Date() });
 }
 
+export async function wrongTimes(client: Client<Topics>, untyped: Client, text: string): Promise<void> {
+  // is not assignable to parameter of type '{ orderId: string; } & "give the time as the third argument: { delay } or { dueAt }"'.
+  await client.enqueue("order-timeout", { orderId: "17" });
+  // is not assignable to parameter of type '{ n: number; } & "give the time as the third argument: { delay } or { dueAt }"'.
+  await untyped.enqueue(text, { n: 17 });
+  // Argument of type 'any' is not assignable to parameter of type 'never'.
+  await untyped.enqueue(text, JSON.parse(text));
+  // Type '"30 minutes"' is not assignable to type 'Duration'.
+  await client.enqueue("order-timeout", { orderId: "17" }, { delay: "30 minutes" });
+  // Type '"1.5h"' is not assignable to type 'Duration'.
+  await client.reschedule("id", { delay: "1.5h" });
+  // Type '"30m1h"' is not assignable to type 'Duration | undefined'.
+  await client.redrive("refund", { delay: "30m1h" });
+  // Type 'string' is not assignable to type 'Duration'.
+  await client.put("order-timeout", "key", { delay: text, body: { orderId: "17" } });
+}
+
 export async function wrongNamesOfJobs(client: Client<Topics>): Promise<void> {
   // '"order"' is not assignable to type '"order-timeout" | "refund"'.
   await client.get({ topic: "order", key: "key" });
