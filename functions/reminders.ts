@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { consumer, type Job } from "../src/consumer/consumer.ts";
+import { consumer, type Duration, type Job } from "../src/consumer/consumer.ts";
 
 /** A reminder may say how its run ends, so that you can try out each end. */
 type Reminder = {
@@ -10,7 +10,7 @@ type Reminder = {
   fails?: string;
   failsUntil?: number;
   /** If the time is before `retryUntil` (ISO 8601). */
-  retryIn?: number | string;
+  retryIn?: Duration;
   retryUntil?: string;
   bury?: string;
 };

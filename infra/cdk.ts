@@ -5,6 +5,7 @@ export type { HandlerOptions } from "./handler.ts";
 export type {
   ApiProps,
   ApiScopes,
+  AppDuration,
   CancelOn,
   DelayQueueProps,
   EnqueueOn,

@@ -1,7 +1,7 @@
-import { Duration } from "aws-cdk-lib";
-import type { JobOption, JobOptions } from "../src/core/job-options.ts";
+import { JOB_OPTIONS, type JobOption, type JobOptions } from "../src/core/job-options.ts";
 import { toJson } from "../src/core/json.ts";
 import { occurrenceInput } from "../src/core/occurrence.ts";
+import { type AppDuration, secondsOf } from "./app-duration.ts";
 import type { ScheduleProps } from "./props.ts";
 
 /** The options that a declared schedule can give to its jobs. Headers and receivers are for `PUT /schedules/{name}`. */
@@ -20,7 +20,8 @@ export function declaredInput(path: string, name: string, schedule: ScheduleProp
     DECLARED_OPTIONS.flatMap((option): [string, unknown][] => {
       const value = schedule[option];
       if (value === undefined) return [];
-      return [[option, value instanceof Duration ? value.toMilliseconds({ integral: false }) : value]];
+      const isDuration = JOB_OPTIONS[option].kind === "duration";
+      return [[option, isDuration ? secondsOf(value as AppDuration) * 1000 : value]];
     }),
   ) as JobOptions;
   const { expression, timezone = "UTC", paused = false } = schedule;

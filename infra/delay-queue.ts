@@ -10,6 +10,7 @@ import { TOPIC_METRICS } from "../src/settings/metrics.ts";
 import type { Policy } from "../src/settings/policy.ts";
 import { API_OUTPUT, TABLE_OUTPUT } from "../src/settings/stack-outputs.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
+import { cdkDurationOf } from "./app-duration.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { partitionErrors } from "./checks/partitions.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
@@ -32,8 +33,8 @@ import {
   type HandlerOptions,
   handlerCode,
   handlerError,
-  unknownHandlerOptions,
   withSourceMaps,
+  wrongHandlerOptions,
 } from "./handler.ts";
 import { JobApi } from "./http-api.ts";
 import { JobPool, type PoolTable } from "./job-pool.ts";
@@ -189,7 +190,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
    */
   addHandler(topic: keyof Topics & string, entry: string, options: HandlerOptions = {}): LambdaFunction {
     const {
-      timeout = HANDLER_TIMEOUT,
+      timeout: given = HANDLER_TIMEOUT,
       memorySize = HANDLER_MEMORY_MIB,
       environment = {},
       batchSize,
@@ -201,9 +202,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const id = `Handler-${topic}`;
     const path = `${this.node.path}/${id}`;
     const { topics, consumers } = this;
-    const [unknown] = unknownHandlerOptions(options);
+    const timeout = cdkDurationOf(given);
     const error =
-      unknown ??
+      wrongHandlerOptions(options)[0] ??
       topicError(topic, topics.get(topic), consumers.get(topic)) ??
       consumerError(path, timeout, consumerOptions) ??
       handlerError(timeout, memorySize);

@@ -6,8 +6,10 @@ import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
 import type { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { withoutPackages } from "../src/general/package-files.ts";
 import { type Names, unknownNames } from "../src/general/unknown-names.ts";
+import { type AppDuration, insteadOfAppDuration } from "./app-duration.ts";
 import { type Bundle, bundle } from "./bundling/bundle.ts";
 import type { BundleNote } from "./bundling/bundle-note.ts";
+import { shown } from "./checks/check.ts";
 import type { ConsumerOptions } from "./consumer.ts";
 
 const PASSED_ON = [
@@ -36,7 +38,7 @@ export type HandlerOptions = ConsumerOptions &
      * How long an invocation may take, 10 seconds to 15 minutes.
      * @default 60 seconds
      */
-    readonly timeout?: Duration;
+    readonly timeout?: AppDuration;
     /**
      * The memory of the function in MiB, 128 to 10,240.
      * @default 512
@@ -78,11 +80,15 @@ const OWN: Names<Omit<HandlerOptions, keyof PassedOn>> = {
   },
 };
 
-/** Only plain JavaScript can give an unknown option. */
-export function unknownHandlerOptions(options: HandlerOptions): string[] {
+/** Only plain JavaScript can give an unknown option, or a timeout that is no duration. */
+export function wrongHandlerOptions(options: HandlerOptions): string[] {
+  const allowed = insteadOfAppDuration(options.timeout);
   return [
     ...unknownNames("addHandler", "option", options, [...Object.keys(OWN), ...PASSED_ON]),
     ...unknownNames("bundling", "option", options.bundling, ["externalModules"]),
+    ...(allowed === undefined
+      ? []
+      : [`the timeout of a handler must be ${allowed}, got ${shown(options.timeout)}`]),
   ];
 }
 

@@ -1,4 +1,3 @@
-import type { Duration } from "aws-cdk-lib";
 import { DEFAULT_BACKOFF } from "../src/core/backoff.ts";
 import type { EventRule } from "../src/settings/event-rules.ts";
 import { eventRulesOf } from "../src/settings/event-settings.ts";
@@ -12,7 +11,7 @@ import {
   type TopicPolicy,
   topicPolicy,
 } from "../src/settings/policy.ts";
-
+import { type AppDuration, secondsOf } from "./app-duration.ts";
 import type { DelayQueueProps, TopicProps } from "./props.ts";
 
 /** Each topic has only the values that differ from the defaults. */
@@ -20,13 +19,17 @@ export function queuePolicy(props: DelayQueueProps): Policy {
   const topics = Object.entries(props.topics).map(([name, topic]) => [name, differences(topic)] as const);
   const { longDelay, maxFiledPerChain } = props;
   return {
-    ...(longDelay === false ? {} : { longDelay: longDelay?.toSeconds() ?? DEFAULT_LONG_DELAY_S }),
+    ...(longDelay === false ? {} : { longDelay: inSeconds(longDelay, DEFAULT_LONG_DELAY_S) }),
     shards: props.shards ?? DEFAULT_SHARDS,
-    retention: props.retention?.toSeconds() ?? DEFAULT_RETENTION_S,
-    deadRetention: props.deadRetention?.toSeconds() ?? DEFAULT_DEAD_RETENTION_S,
+    retention: inSeconds(props.retention, DEFAULT_RETENTION_S),
+    deadRetention: inSeconds(props.deadRetention, DEFAULT_DEAD_RETENTION_S),
     ...(maxFiledPerChain === undefined ? {} : { maxFiledPerChain: maxFiledPerChain || 0 }),
     topics: Object.fromEntries(topics),
   };
+}
+
+function inSeconds(duration: AppDuration | undefined, ifAbsent: number): number {
+  return duration === undefined ? ifAbsent : secondsOf(duration);
 }
 
 function differences(props: TopicProps): Partial<TopicPolicy> {
@@ -43,11 +46,6 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
 
 export function topicRules(topic: string, settings: TopicProps): EventRule[] {
   return eventRulesOf(topic, settings, secondsOf);
-}
-
-/** The waits of a backoff may have fractions of a second. */
-export function secondsOf(duration: Duration): number {
-  return duration.toSeconds({ integral: false });
 }
 
 function isSame(a: unknown, b: unknown): boolean {

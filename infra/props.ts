@@ -1,4 +1,3 @@
-import type { Duration } from "aws-cdk-lib";
 import type { IHttpRouteAuthorizer } from "aws-cdk-lib/aws-apigatewayv2";
 import type { ITable } from "aws-cdk-lib/aws-dynamodb";
 import type { IEventBusRef } from "aws-cdk-lib/aws-events";
@@ -12,15 +11,17 @@ import type {
   TopicSettings,
   WebhookSettings,
 } from "../src/settings/topic-settings.ts";
+import type { AppDuration } from "./app-duration.ts";
 
 export type { TopicMetricName } from "../src/settings/metrics.ts";
 export type { EventMatch } from "../src/settings/topic-settings.ts";
+export type { AppDuration } from "./app-duration.ts";
 
-export type TopicProps = TopicSettings<Duration>;
-export type WebhookTopicProps = WebhookSettings<Duration>;
-export type CancelOn = CancelSetting<Duration>;
-export type EnqueueOn = EnqueueSetting<Duration>;
-export type IfLateProps = IfLateSetting<Duration>;
+export type TopicProps = TopicSettings<AppDuration>;
+export type WebhookTopicProps = WebhookSettings<AppDuration>;
+export type CancelOn = CancelSetting<AppDuration>;
+export type EnqueueOn = EnqueueSetting<AppDuration>;
+export type IfLateProps = IfLateSetting<AppDuration>;
 
 /**
  * The scopes that a token needs for a call, by the call's group. A token needs one of the group's scopes. Each group has 1 to 10 scopes of 1 to
@@ -110,7 +111,7 @@ type DeclaredSchedule<Topic, Body> = {
    * How much later than its time an occurrence may come, 1 minute to 1 day.
    * @default within a minute
    */
-  readonly flexibleWindow?: Duration;
+  readonly flexibleWindow?: AppDuration;
   /**
    * Whether no occurrence files a job.
    * @default false
@@ -120,7 +121,7 @@ type DeclaredSchedule<Topic, Body> = {
    * How long after the occurrence's time a job may start, at most 10 years. After that it does not run, and its state is `expired`.
    * @default the topic's `ifLate`
    */
-  readonly expiresAfter?: Duration;
+  readonly expiresAfter?: AppDuration;
   /**
    * How often a job runs before it is dead, 1 to 100.
    * @default the topic's `maxAttempts`
@@ -134,7 +135,7 @@ type DeclaredSchedule<Topic, Body> = {
    * Makes a job due later than the occurrence, by a random duration up to this one, at most 1 day.
    * @default the topic's `spread`
    */
-  readonly spread?: Duration;
+  readonly spread?: AppDuration;
 };
 
 /**
@@ -216,19 +217,19 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    * How long a done, cancelled or expired job can be read after its end, 1 day to 10 years.
    * @default 7 days
    */
-  readonly retention?: Duration;
+  readonly retention?: AppDuration;
   /**
    * How long a dead job can be read and redriven after its death, 14 days to 10 years.
    * @default 90 days
    */
-  readonly deadRetention?: Duration;
+  readonly deadRetention?: AppDuration;
   /**
    * A job that is due later than this, 1 day to 10 years, also gets a one-time schedule of EventBridge Scheduler. Either the schedule or
    * the sweep alone makes the job run. `false`: no job gets a schedule, and the function that the schedules invoke is not deployed. Jobs of
    * untracked topics never get a schedule.
    * @default 7 days
    */
-  readonly longDelay?: Duration | false;
+  readonly longDelay?: AppDuration | false;
   /**
    * The guard against jobs that file jobs without end: how many jobs the handlers of one chain may file on a day (UTC), 100 to 10,000,000. A
    * chain is a job and all jobs that follow from it, because handlers file them with the TypeScript client. Jobs of the first two generations

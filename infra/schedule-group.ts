@@ -5,6 +5,7 @@ import { CfnSchedule, ScheduleGroup as SchedulerGroup } from "aws-cdk-lib/aws-sc
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { grantQueues } from "./access.ts";
+import { secondsOf } from "./app-duration.ts";
 import type { ScheduleProps } from "./props.ts";
 
 export type ScheduleGroupProps = {
@@ -76,7 +77,7 @@ export class ScheduleGroup extends Construct {
       scheduleExpressionTimezone: timezone,
       state: paused ? "DISABLED" : "ENABLED",
       flexibleTimeWindow: flexibleWindow
-        ? { mode: "FLEXIBLE", maximumWindowInMinutes: flexibleWindow.toMinutes() }
+        ? { mode: "FLEXIBLE", maximumWindowInMinutes: secondsOf(flexibleWindow) / 60 }
         : { mode: "OFF" },
       target: { ...this.target, input },
     });

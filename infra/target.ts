@@ -10,8 +10,10 @@ import { Construct } from "constructs";
 import { LAST_START_BEFORE_DEADLINE } from "../src/core/constants.ts";
 import { longestTargetRun } from "../src/settings/target-times.ts";
 import { grantInvoke } from "./access.ts";
+import { type AppDuration, cdkDurationOf, insteadOfAppDuration } from "./app-duration.ts";
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
+import { shown } from "./checks/check.ts";
 import { connectConsumer, LAMBDA_TIMEOUT } from "./consumer.ts";
 import type { PoolTable } from "./job-pool.ts";
 import type { TopicQueues } from "./topic-queues.ts";
@@ -21,7 +23,7 @@ export type TargetOptions = {
    * How long the function may run, 1 second to 14 minutes and 20 seconds, and no less than its own timeout.
    * @default the function's own timeout; an imported function has none here, so that you must give it
    */
-  readonly timeout?: Duration;
+  readonly timeout?: AppDuration;
 };
 
 /** With `exactOptionalPropertyTypes` an alias and a version are no `IFunction`. */
@@ -82,10 +84,13 @@ function ownTimeout(fn: TargetFunction): Duration | undefined {
 /** Answers how long a target may run, or the rule that its timeout breaks. */
 export function targetTimeout(fn: TargetFunction, { timeout: given }: TargetOptions): Duration | string {
   const own = ownTimeout(fn);
-  const timeout = given ?? own;
   const { path } = fn.node;
+  const allowed = insteadOfAppDuration(given);
+  if (allowed !== undefined)
+    return `the timeout of the target ${path} must be ${allowed}, got ${shown(given)}`;
+  const timeout = given === undefined ? own : cdkDurationOf(given);
   if (timeout === undefined)
-    return `the timeout of ${path} is not known, because the function is imported: give it as { timeout: Duration.seconds(60) }`;
+    return `the timeout of ${path} is not known, because the function is imported: give it, such as { timeout: "1m" }`;
   if (timeout.isUnresolved() || own?.isUnresolved())
     return `the timeout of ${path} must be known at synth, got a token`;
   const [seconds, most] = [timeout.toSeconds({ integral: false }), LONGEST_TIMEOUT.toSeconds()];

@@ -4,6 +4,7 @@ import { type CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { MOST_RECEIVES, READY_RETENTION, VISIBILITY_MARGIN } from "../src/core/constants.ts";
 import { topicPolicy } from "../src/settings/policy.ts";
+import { cdkDurationOf } from "./app-duration.ts";
 import type { PoolTable } from "./job-pool.ts";
 import type { TopicProps } from "./props.ts";
 import { queueSettings } from "./queue-settings.ts";
@@ -34,7 +35,7 @@ export function visibilityTimeoutFor(run: Duration): Duration {
 }
 
 export function ttrOf({ ttr }: TopicProps): Duration {
-  return ttr ?? Duration.seconds(topicPolicy({}).ttr);
+  return cdkDurationOf(ttr ?? topicPolicy({}).ttr);
 }
 
 /** `<prefix>-<topic>` and `<prefix>-<topic>_dlq`. A topic's name has no underscore, so no DLQ has the name of a ready queue. */

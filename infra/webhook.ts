@@ -7,11 +7,11 @@ import { LAST_START_BEFORE_DEADLINE } from "../src/core/constants.ts";
 import { topicPolicy, webhookPolicy } from "../src/settings/policy.ts";
 import { inSeconds } from "../src/settings/topic-settings.ts";
 import { grantSecret } from "./access.ts";
+import { secondsOf } from "./app-duration.ts";
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { connectConsumer } from "./consumer.ts";
 import type { PoolTable } from "./job-pool.ts";
-import { secondsOf } from "./policy.ts";
 import { removalOf } from "./removal.ts";
 import type { TopicQueues } from "./topic-queues.ts";
 

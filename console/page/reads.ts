@@ -105,7 +105,7 @@ export async function findJobs(text: string, signal: AbortSignal): Promise<JobSu
   const calls = [
     ...(isJobId(text) ? [api.get(text, { signal })] : []),
     ...topics.flatMap(({ topic, policy }) =>
-      policy.tracking === "full" ? [api.getByKey(topic, text, { signal })] : [],
+      policy.tracking === "full" ? [api.get({ topic, key: text }, { signal })] : [],
     ),
   ];
   const found = await Promise.allSettled(calls);

@@ -1,4 +1,4 @@
-import { type Duration, Token } from "aws-cdk-lib";
+import { Token } from "aws-cdk-lib";
 import { type Check, onlyFor, wholeNumber } from "../../src/core/check.ts";
 import { BODY_BYTES, LONGEST_WINDOW_MINUTES, SCHEDULE_INPUT_BYTES } from "../../src/core/constants.ts";
 import { messageOf } from "../../src/core/errors.ts";
@@ -8,6 +8,8 @@ import { lostByJson } from "../../src/core/kept-by-json.ts";
 import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../../src/core/occurrence.ts";
 import { parseExpression } from "../../src/cron/expression.ts";
 import { unknownNames } from "../../src/general/unknown-names.ts";
+import { durationCheck } from "../../src/settings/form-checks.ts";
+import { type AppDuration, insteadOfAppDuration, secondsOf } from "../app-duration.ts";
 import { DECLARED_OPTIONS, declaredInput } from "../declared-schedule.ts";
 import type { DelayQueueProps, ScheduleProps, TopicProps } from "../props.ts";
 
@@ -149,8 +151,10 @@ function hasToken(body: unknown): boolean {
   return Token.isUnresolved(text) || values.some((value) => Token.isUnresolved(value));
 }
 
-function windowCheck(at: string, window: Duration | undefined): Check {
-  const minutes = window?.toMinutes({ integral: false });
+function windowCheck(at: string, window: AppDuration | undefined): Check {
+  const allowed = insteadOfAppDuration(window);
+  if (allowed !== undefined) return durationCheck(at, window, allowed);
+  const minutes = window === undefined ? undefined : secondsOf(window) / 60;
   return { ...wholeNumber(at, minutes, 1, LONGEST_WINDOW_MINUTES), rule: `${at} must be whole minutes` };
 }
 
@@ -160,7 +164,9 @@ function optionCheck(at: string, name: JobOption, value: unknown): Check {
     case "count":
       return wholeNumber(at, value as number, option.least, option.most);
     case "duration": {
-      const ms = (value as Duration | undefined)?.toMilliseconds({ integral: false });
+      const allowed = insteadOfAppDuration(value);
+      if (allowed !== undefined) return durationCheck(at, value, allowed);
+      const ms = value === undefined ? undefined : secondsOf(value as AppDuration) * 1000;
       return wholeNumber(at, ms, "isLongerThan0" in option ? 1 : 0, option.most);
     }
     case "ascii":

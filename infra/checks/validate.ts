@@ -1,4 +1,4 @@
-import { type Duration, Token } from "aws-cdk-lib";
+import { Token } from "aws-cdk-lib";
 import {
   brokenIn,
   type Check,
@@ -11,12 +11,13 @@ import { DAY, LEAST_RETENTION, MAX_SHARDS, MOST_SWEEPERS } from "../../src/core/
 import { windowFault } from "../../src/cron/window.ts";
 import { unknownNames } from "../../src/general/unknown-names.ts";
 import { eventChecks } from "../../src/settings/event-checks.ts";
+import { formChecks } from "../../src/settings/form-checks.ts";
 import { TOPIC_METRICS } from "../../src/settings/metrics.ts";
 import { topicChecks } from "../../src/settings/topic-checks.ts";
 import { inSeconds, SETTINGS } from "../../src/settings/topic-settings.ts";
 import { unknownSettings } from "../../src/settings/unknown-settings.ts";
+import { isOfCdk, secondsOf } from "../app-duration.ts";
 import { MOST_DASHBOARD_TOPICS } from "../monitoring/dashboard.ts";
-import { secondsOf } from "../policy.ts";
 import type { ApiProps, ApiScopes, DelayQueueProps, MaxThroughputProps } from "../props.ts";
 import { days, shown } from "./check.ts";
 import { scheduleChecks, unknownScheduleProps } from "./schedule-checks.ts";
@@ -32,7 +33,7 @@ const LEAST_MAX_UNITS = 500;
 const MOST_SCOPES = 10;
 /** `AuthorizationScopes` of "CreateRoute", Amazon API Gateway Version 2 API Reference. */
 const LONGEST_SCOPE = 64;
-const READING = { secondsOf: exact, isKnown: (text: string) => !Token.isUnresolved(text) };
+const READING = { secondsOf, isKnown: (text: string) => !Token.isUnresolved(text) };
 
 const PROPS: { readonly [Name in keyof DelayQueueProps]-?: true } = {
   ...{ topics: true, prefix: true, shards: true, table: true, tickConcurrency: true },
@@ -61,8 +62,11 @@ export function validate(path: string, props: DelayQueueProps): void {
   const checks = [...queueChecks(props), ...apiChecks(props.api ?? {}), ...scheduleChecks(path, props)];
   for (const [name, topic] of Object.entries(props.topics ?? {})) {
     const at = `topics.${name}`;
+    const forms = formChecks(at, topic, isOfCdk);
+    checks.push(...forms);
+    if (!forms.every(({ holds }) => holds)) continue;
     checks.push(
-      ...topicChecks(name, inSeconds(topic, exact), windowFault),
+      ...topicChecks(name, inSeconds(topic, secondsOf), windowFault),
       ...eventChecks(at, topic, READING),
     );
   }
@@ -191,9 +195,4 @@ function areScopes(scopes: readonly string[] | undefined): boolean {
     Token.isUnresolved(scope) ||
     (typeof scope === "string" && /^[^\s]+$/.test(scope) && scope.length <= LONGEST_SCOPE);
   return Array.isArray(scopes) && scopes.length >= 1 && scopes.length <= MOST_SCOPES && scopes.every(isScope);
-}
-
-/** Fractions, tokens, and what plain JavaScript may give in place of a duration stay as they are, so that the checks can refuse them. */
-function exact(duration: Duration): number {
-  return typeof duration.toSeconds === "function" ? secondsOf(duration) : (duration as never);
 }

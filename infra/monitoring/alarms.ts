@@ -14,6 +14,7 @@ import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { LOOKAHEAD } from "../../src/core/constants.ts";
 import type { TopicAlarm } from "../../src/settings/topic-settings.ts";
+import { cdkDurationOf } from "../app-duration.ts";
 import type { Events } from "../events.ts";
 import type { PoolTable } from "../job-pool.ts";
 import type { TopicProps } from "../props.ts";
@@ -100,7 +101,7 @@ export class Alarms extends Construct {
   private watchBacklog({ topic, settings, ready }: TopicQueues): void {
     // The message of a pulled job stays in the queue, and ages there, while the job runs.
     const claim = settings.consumer === "pull" ? ttrOf(settings) : Duration.seconds(0);
-    const oldest = settings.oldestMessageAge ?? DEFAULT_OLDEST_AGE.plus(claim);
+    const oldest = cdkDurationOf(settings.oldestMessageAge ?? DEFAULT_OLDEST_AGE.plus(claim));
     this.alarm(`${topic}Backlog`, {
       kind: "Backlog",
       wrong: `Topic ${topic} has old messages in its ready queue, because its consumer is too slow or fails`,

@@ -1,7 +1,15 @@
 import { InvalidArgumentError } from "commander";
 import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
-import { instantRule, iso, parseDuration, parseInstant } from "../general/times.ts";
+import {
+  type Duration,
+  type DurationText,
+  instantRule,
+  insteadOfMilliseconds,
+  iso,
+  parseDuration,
+  parseInstant,
+} from "../general/times.ts";
 import { type JobSummary, STATES } from "../http/answers/jobs.ts";
 import { reason, topic } from "../http/fields.ts";
 
@@ -55,8 +63,10 @@ export const REASON = [
   reasonText,
 ] as const;
 
-export function durationArgument(text: string): number | string {
-  const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+export function durationArgument(text: string): Duration {
+  const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (text as DurationText);
+  const allowed = insteadOfMilliseconds(asked);
+  if (allowed !== undefined) throw new InvalidArgumentError(`It must be ${allowed}.`);
   if ((parseDuration(asked) ?? Number.POSITIVE_INFINITY) <= LONGEST_DELAY) return asked;
   throw new InvalidArgumentError(
     `It must be seconds (0 or more) or a text such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days.`,
@@ -65,7 +75,7 @@ export function durationArgument(text: string): number | string {
 
 /** A duration from `least` to `most` ms. */
 export function durationFrom(least: number, most: number) {
-  return (text: string): number | string => {
+  return (text: string): Duration => {
     const asked = durationArgument(text);
     const ms = parseDuration(asked) ?? 0;
     if (ms >= least && ms <= most) return asked;

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { Client } from "../client/client.ts";
+import type { JobRef } from "../client/job-ref.ts";
 import { instant, wholeNumber } from "./arguments.ts";
 import { UsageError } from "./cli-error.ts";
 import { addOptionFilters } from "./job-options.ts";
@@ -13,7 +14,7 @@ export type Choice = Filters & Caution & { topic?: string; key?: string };
 
 /** The jobs that a command is for: by ids, one by key, or many of a topic. */
 export type Chosen = OneChosen | { topic: string };
-type OneChosen = { ids: readonly string[] } | { topic: string; key: string };
+export type OneChosen = { ids: readonly string[] } | { topic: string; key: string };
 
 /** The help texts of `--from` and `--to`. */
 const DUE = {
@@ -55,7 +56,9 @@ export function addSeen(command: Command): Command {
   );
 }
 
-export const ONLY_FOR_ONE = "--if-match must be given for one job only, not for many";
+export function onlyForOne(flag: string): UsageError {
+  return new UsageError(`${flag} must be given for one job only, not for many`);
+}
 
 /** The client's option for a job that the user saw at a revision. Empty without `--if-match`. */
 export function seenAs(id: string, revision: number | undefined) {
@@ -63,13 +66,20 @@ export function seenAs(id: string, revision: number | undefined) {
 }
 
 /** Throws `UsageError` for several jobs. */
-export function requireOne(chosen: Chosen): OneChosen {
+export function requireOne(chosen: Chosen, flag: string): OneChosen {
   if ("ids" in chosen ? chosen.ids.length === 1 : "key" in chosen) return chosen as OneChosen;
-  throw new UsageError(ONLY_FOR_ONE);
+  throw onlyForOne(flag);
 }
 
+/** Names the job as the client takes it. */
+export function refOf(chosen: OneChosen): JobRef {
+  return "ids" in chosen ? (chosen.ids[0] ?? "") : chosen;
+}
+
+/** `--if-match` needs the id. */
 export async function idOf(api: Client, chosen: OneChosen): Promise<string> {
-  return "ids" in chosen ? (chosen.ids[0] ?? "") : (await api.getByKey(chosen.topic, chosen.key)).id;
+  const job = refOf(chosen);
+  return typeof job === "string" ? job : (await api.get(job)).id;
 }
 
 /** Answers which jobs a command is for. Throws `UsageError` unless they are named in exactly one way. */

@@ -24,8 +24,8 @@ export type TopicsOf<Schemas extends TopicSchemas> = {
 export type SchemaOptions<Schemas = TopicSchemas> = {
   /**
    * The schemas of bodies by topic, of any library of Standard Schema. Before a call files a job or a schedule, the client checks what JSON makes
-   * of the body, and throws `bad-request` if it does not fit. Then nothing of the call is filed. A body of `reschedule` is not checked here, because
-   * the client does not know the job's topic.
+   * of the body, and throws `bad-request` if it does not fit. Then nothing of the call is filed. A body of `reschedule` is checked only if the call
+   * names its job by topic and key: an id does not say the topic.
    */
   schemas?: Schemas;
 };
@@ -34,7 +34,7 @@ type Call = (...given: never[]) => Promise<unknown>;
 /** What plain JavaScript may have left out is refused by the call itself. */
 type Filed = { readonly topic?: unknown; readonly body?: unknown } | undefined;
 
-/** Checks each body that a call files before the call sends anything. A topic without schema takes any body. */
+/** Checks each body that a call files or changes before the call sends anything. A topic without schema takes any body. */
 export function withSchemas<Calls extends object>(client: Calls, schemas: TopicSchemas | undefined): Calls {
   if (schemas === undefined) return client;
   assertSchemas(schemas);
@@ -45,6 +45,7 @@ export function withSchemas<Calls extends object>(client: Calls, schemas: TopicS
   const checks: Readonly<Record<string, Call>> = {
     enqueue: (topic: unknown, body: unknown) => check(topic, body),
     put: (topic: unknown, _key: unknown, job: Filed) => check(topic, job?.body),
+    reschedule: (job: Filed, change: Filed) => check(job?.topic, change?.body),
     putSchedule: (_name: unknown, schedule: Filed) => check(schedule?.topic, schedule?.body),
     enqueueMany: (jobs: readonly Filed[]) =>
       Promise.all(Array.from(jobs ?? [], (job, i) => check(job?.topic, job?.body, `jobs.${i}.body`))),

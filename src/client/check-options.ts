@@ -1,5 +1,6 @@
 import { MinutehandError } from "../core/errors.ts";
-import { OPTION_NAMES } from "../core/job-options.ts";
+import { JOB_OPTIONS, OPTION_NAMES } from "../core/job-options.ts";
+import { insteadOfMilliseconds } from "../general/times.ts";
 import { type Names, unknownNames } from "../general/unknown-names.ts";
 import type { Client } from "./client.ts";
 import type { ClientOptions } from "./http-client.ts";
@@ -93,10 +94,9 @@ const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]:
   enqueueMany: { 1: BATCH },
   put: { 2: PUT },
   get: { 1: CALL },
-  getByKey: { 2: CALL },
   reschedule: { 1: CHANGES },
   cancel: { 1: SEEN_CHANGE },
-  cancelByKey: { 2: SEEN_CHANGE },
+  cancelIfWaiting: { 1: CHANGE },
   cancelMany: { 1: CHANGE },
   list: { 0: LIST },
   forecast: { 0: FORECAST },
@@ -139,7 +139,35 @@ const LISTS: readonly string[] = [
   "schedules",
 ] satisfies (keyof Client)[];
 
-/** Refuses unknown options with `bad-request`. The API would never see some of them, and does not name the nearest option. */
+/** The options of any call that are durations. */
+const DURATIONS = [
+  ...["delay", "maxDelay", "flexibleWindow"],
+  ...OPTION_NAMES.filter((name) => JOB_OPTIONS[name].kind === "duration"),
+];
+
+/** Answers the fault of the first duration that is most likely a number of milliseconds. The API would take it as seconds. */
+function tooManySeconds(name: string, given: readonly unknown[]) {
+  const jobs = name === "enqueueMany" && Array.isArray(given[0]) ? given[0] : [];
+  const options = Object.keys(OPTIONS[name as keyof Client]).map((position) => given[Number(position)]);
+  const places = [
+    ...jobs.map((job: unknown, i) => ({ at: `jobs.${i}.`, fields: job })),
+    ...options.map((fields) => ({ at: "", fields })),
+  ];
+  for (const { at, fields } of places) {
+    for (const duration of DURATIONS) {
+      const value = Object(fields)[duration];
+      const allowed = insteadOfMilliseconds(value);
+      if (allowed !== undefined)
+        return { path: `${at}${duration}`, message: `must be ${allowed}, got ${value}` };
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Refuses unknown options with `bad-request`: the API would never see some of them, and does not name the nearest option. Refuses numbers of
+ * milliseconds in the same way.
+ */
 export function withCheckedOptions<Calls extends object>(client: Calls): Calls {
   const calls = Object.entries(client as Readonly<Record<string, Call>>).map(([name, call]) => [
     name,
@@ -148,8 +176,10 @@ export function withCheckedOptions<Calls extends object>(client: Calls): Calls {
         unknownNames(name, "option", given[Number(position)], Object.keys(names)),
       );
       try {
-        if (unknown === undefined) return call(...given);
-        throw new MinutehandError("bad-request", unknown);
+        if (unknown !== undefined) throw new MinutehandError("bad-request", unknown);
+        const fault = tooManySeconds(name, given);
+        if (fault === undefined) return call(...given);
+        throw new MinutehandError("bad-request", `${fault.path} ${fault.message}`, { errors: [fault] });
       } catch (refusal) {
         // A call fails by its promise, also if `null` is given for its options.
         return LISTS.includes(name) ? refusedList(refusal) : Promise.reject(refusal);

@@ -4,11 +4,13 @@ import type { Problem } from "../http/answers/problem.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
 import type { JobSummary, PulledJob } from "./answers.ts";
 import { type Call, callOver, errorOf, type Shape, segment, type Transport } from "./call.ts";
+import { outcomeOf } from "./cancel-if-waiting.ts";
 import type { TopicBodies } from "./check-bodies.ts";
 import { withCheckedOptions } from "./check-options.ts";
 import type { Client } from "./client.ts";
 import type { DirectClient } from "./direct-client.ts";
 import type { DirectWorker } from "./direct-worker.ts";
+import { type JobRef, requireRef } from "./job-ref.ts";
 import type { ChangeOptions, EnqueueArguments, PutArguments, SeenOptions } from "./options.ts";
 import { changeParts, countParts, forecastParts, pages } from "./read-parts.ts";
 
@@ -54,9 +56,12 @@ export function clientOver<Topics = TopicBodies>({
   });
 }
 
-const jobPath = (id: string) => `/jobs/${segment(id)}`;
 const topicPath = (topic: string) => `/topics/${segment(topic)}`;
 const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
+function jobPath(given: JobRef): string {
+  const job = requireRef(given);
+  return typeof job === "string" ? `/jobs/${segment(job)}` : keyPath(job.topic, job.key);
+}
 const schedulePath = (name: string) => `/schedules/${segment(name)}`;
 
 function changing({ reason, ifMatch, signal }: ChangeOptions & SeenOptions = {}) {
@@ -83,12 +88,18 @@ function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobC
       const sent = { body, query: { reason }, idempotencyKey, ifMatch, signal };
       return call<never>("PUT", keyPath(topic, key), JOB, sent);
     },
-    get: (id, options) => call("GET", jobPath(id), JOB, options),
-    getByKey: (topic, key, options) => call("GET", keyPath(topic, key), JOB, options),
-    reschedule: (id, { idempotencyKey = newKey?.(), ifMatch, signal, reason, ...body }) =>
-      call("PATCH", jobPath(id), JOB, { body, query: { reason }, idempotencyKey, ifMatch, signal }),
-    cancel: (id, options) => call("DELETE", jobPath(id), JOB, changing(options)),
-    cancelByKey: (topic, key, options) => call("DELETE", keyPath(topic, key), JOB, changing(options)),
+    get: (job, options) => call("GET", jobPath(job), JOB, options),
+    async reschedule(job, { idempotencyKey = newKey?.(), ifMatch, signal, reason, ...body }) {
+      // The API moves jobs by id only: so a repeat cannot move another job that has taken the key.
+      const path = jobPath(job);
+      const id =
+        typeof job === "string" ? job : (await call<{ id: string }>("GET", path, JOB, { signal })).id;
+      const sent = { body, query: { reason }, idempotencyKey, ifMatch, signal };
+      return call<never>("PATCH", jobPath(id), JOB, sent);
+    },
+    cancel: (job, options) => call("DELETE", jobPath(job), JOB, changing(options)),
+    cancelIfWaiting: (job, options) =>
+      outcomeOf(async () => call<never>("DELETE", jobPath(job), JOB, changing(options))),
     async cancelMany(ids, options) {
       const sent = { body: { ids }, ...changing(options) };
       return outcomesOf(await call("POST", "/jobs/cancel", RESULTS, sent));

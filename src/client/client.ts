@@ -14,7 +14,9 @@ import type {
   SettledJob,
   TopicReport,
 } from "./answers.ts";
+import type { CancelOutcome } from "./cancel-if-waiting.ts";
 import type { TopicBodies } from "./check-bodies.ts";
+import type { JobRef } from "./job-ref.ts";
 import type {
   BulkRequest,
   BuryOptions,
@@ -42,10 +44,12 @@ import type {
 
 export { MinutehandError } from "../core/errors.ts";
 export type * from "./answers.ts";
+export type { CancelOutcome } from "./cancel-if-waiting.ts";
 export type { SchemaOptions, TopicBodies, TopicSchemas, TopicsOf } from "./check-bodies.ts";
 export { type DirectClient, directClient } from "./direct-client.ts";
 export { type DirectWorker, directWorker } from "./direct-worker.ts";
 export { type ClientOptions, createClient } from "./http-client.ts";
+export type { JobByKey, JobRef } from "./job-ref.ts";
 export type * from "./options.ts";
 export type { Health, Paused, Redriven, Resumed, ScheduleSummary };
 
@@ -59,6 +63,9 @@ type IfGiven<T, Arguments extends readonly unknown[]> = [T] extends [never] ? []
 type IfUnion<J extends readonly unknown[], Arguments extends readonly unknown[]> = [J] extends [OneOf<J, J>]
   ? []
   : J & Arguments;
+/** A text that no body is. `never` for a body of the type `any`, which is also assignable to the text. */
+type NeedsTime<B> = 0 extends 1 & B ? never : "give the time as the third argument: { delay } or { dueAt }";
+
 /** `never` for a union. */
 type OneOf<J, All> = J extends unknown ? ([All] extends [J] ? J : never) : never;
 
@@ -68,13 +75,16 @@ type OneOf<J, All> = J extends unknown ? ([All] extends [J] ? J : never) : never
  * A refused call throws a `MinutehandError` with the API's `code` and `status`. An unknown option throws `bad-request`. A list
  * reads its pages while it is iterated.
  *
+ * A call for one job takes its id, or `{ topic, key }`. A key leads to the job that has it at the time of the call: if another job has taken
+ * the key since, that is another job.
+ *
  * The client of `createClient` retries a call whose answer was lost, with the same Idempotency-Key. Below, "a repeat" is such a retry.
  * Two calls of your own are different calls, unless you give both the same `idempotencyKey`.
  *
  * @example
  * const client = createClient<{ "order-timeout": { orderId: string } }>({ url: "http://127.0.0.1:4500" });
  * await client.enqueue("order-timeout", { orderId: "17" }, { key: "order-17", delay: "30m" });
- * await client.cancelByKey("order-timeout", "order-17");
+ * await client.cancelIfWaiting({ topic: "order-timeout", key: "order-17" });
  */
 export type Client<Topics = TopicBodies> = {
   /**
@@ -91,6 +101,8 @@ export type Client<Topics = TopicBodies> = {
   enqueue<J extends readonly unknown[], T = Topics>(
     ...job: IfUnion<J, EnqueueArguments<NoInfer<T>>>
   ): Promise<Job<T>>;
+  /** Fits no call: so the compiler's error about a call without options says what is missing. */
+  enqueue<B>(topic: string, body: B & NeedsTime<B>): Promise<never>;
   /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent as `enqueue`. */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],
@@ -106,27 +118,38 @@ export type Client<Topics = TopicBodies> = {
   put<J extends readonly unknown[], T = Topics>(
     ...job: IfUnion<J, PutArguments<NoInfer<T>>>
   ): Promise<Job<T>>;
-  /** Reads a job. Throws `job-not-found`. */
-  get<T = Topics>(id: string, options?: CallOptions): Promise<Job<T>>;
-  /** Reads the job with this key, even if the job has ended. Throws `job-not-found`. */
-  getByKey<N extends keyof T & string, T = Topics>(
-    topic: N,
-    key: string,
+  /** Reads a job, also by key if the job has ended. Throws `job-not-found`. */
+  get<T = Topics, N extends keyof T & string = keyof T & string>(
+    job: JobRef<N>,
     options?: CallOptions,
   ): Promise<Job<T, N>>;
   /**
    * Changes the due time of a waiting job, its body, or both. Idempotent: a repeat changes nothing, so the changes of other callers
-   * stay. If the call comes too late, throws `job-running` or `job-finished`.
+   * stay. If the call comes too late, throws `job-running` or `job-finished`. By key, the client first reads the job's id.
    */
-  reschedule<T = Topics>(id: string, change: Changes<NoInfer<T>[keyof T & string]>): Promise<Job<T>>;
-  /** Cancels a job. Idempotent. If the call comes too late, throws `job-running`, `job-finished` or `untracked-topic`. */
-  cancel<T = Topics>(id: string, options?: ChangeOptions & SeenOptions): Promise<Job<T>>;
-  /** Cancels the job with this key. A repeat cancels another job that has taken the key meanwhile; `cancel` by id never does. */
-  cancelByKey<N extends keyof T & string, T = Topics>(
-    topic: N,
-    key: string,
+  reschedule<T = Topics, N extends keyof T & string = keyof T & string>(
+    job: JobRef<N>,
+    change: Changes<NoInfer<T>[NoInfer<N>]>,
+  ): Promise<Job<T, N>>;
+  /**
+   * Cancels a job. Idempotent. If the call comes too late, throws `job-running`, `job-finished` or `untracked-topic`. By key, a repeat cancels
+   * another job that has taken the key meanwhile; by id it never does.
+   */
+  cancel<T = Topics, N extends keyof T & string = keyof T & string>(
+    job: JobRef<N>,
     options?: ChangeOptions & SeenOptions,
   ): Promise<Job<T, N>>;
+  /**
+   * Cancels a job as `cancel` does, and answers what became of the job. Throws nothing if the call comes too late or finds no job.
+   *
+   * @example
+   * const { outcome } = await client.cancelIfWaiting({ topic: "order-timeout", key: "order-17" });
+   * if (outcome === "done") await reopen("order-17");
+   */
+  cancelIfWaiting<T = Topics, N extends keyof T & string = keyof T & string>(
+    job: JobRef<N>,
+    options?: ChangeOptions,
+  ): Promise<CancelOutcome<Job<T, N>>>;
   /** Cancels up to 500 jobs. Answers the job or the error of each, in the order of `ids`. Idempotent. */
   cancelMany<T = Topics>(
     ids: readonly string[],

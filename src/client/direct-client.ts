@@ -7,6 +7,8 @@ import {
   enqueueJob,
   getJob,
   getJobByKey,
+  idByKey,
+  type Keyed,
   putJob,
   rescheduleJob,
 } from "../http/calls/jobs.ts";
@@ -19,6 +21,7 @@ import type { Service } from "../http/route.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
 import { errorOf, segment, tagOf } from "./call.ts";
+import { outcomeOf } from "./cancel-if-waiting.ts";
 import {
   type SchemaOptions,
   type TopicBodies,
@@ -29,6 +32,7 @@ import {
 import { withCheckedOptions } from "./check-options.ts";
 import type { Client } from "./client.ts";
 import { directlyFor, type Run, readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
+import { type JobRef, requireRef } from "./job-ref.ts";
 import type {
   CallOptions,
   ChangeOptions,
@@ -42,15 +46,7 @@ import type {
 /** The calls that `queue.grantEnqueue(producer)` allows to code inside AWS. */
 export type DirectClient<Topics = TopicBodies> = Pick<
   Client<Topics>,
-  | "enqueue"
-  | "enqueueMany"
-  | "put"
-  | "get"
-  | "getByKey"
-  | "reschedule"
-  | "cancel"
-  | "cancelByKey"
-  | "cancelMany"
+  "enqueue" | "enqueueMany" | "put" | "get" | "reschedule" | "cancel" | "cancelIfWaiting" | "cancelMany"
 >;
 
 /**
@@ -105,26 +101,30 @@ function filingCalls(ctx: Context, run: Run) {
 }
 
 function jobCalls(ctx: Context, run: Run) {
+  const cancel = (job: JobRef, { ifMatch, signal, reason }: ChangeOptions & SeenOptions = {}) =>
+    run(signal, async () => {
+      const named = namedBy(job);
+      const acting = directlyFor(ctx, { reason });
+      return typeof named === "string"
+        ? cancelJob(acting, named, seenTags(ifMatch))
+        : cancelJobByKey(acting, named, seenTags(ifMatch));
+    });
   return {
-    get: (id: string, { signal }: CallOptions = {}) => run(signal, async () => getJob(ctx, idOf(id))),
-    getByKey: (topic: string, key: string, { signal }: CallOptions = {}) =>
-      run(signal, async () => getJobByKey(ctx, readPath(keyPath, { topic, key }))),
-    reschedule: (id: string, { idempotencyKey, ifMatch, signal, reason, ...change }: Changes) =>
+    get: (job: JobRef, { signal }: CallOptions = {}) =>
       run(signal, async () => {
-        const call = { method: "PATCH", path: `/jobs/${idOf(id)}`, idempotencyKey };
+        const named = namedBy(job);
+        return typeof named === "string" ? getJob(ctx, named) : getJobByKey(ctx, named);
+      }),
+    reschedule: (job: JobRef, { idempotencyKey, ifMatch, signal, reason, ...change }: Changes) =>
+      run(signal, async () => {
+        const named = namedBy(job);
+        const id = typeof named === "string" ? named : await idByKey(ctx, named);
+        const call = { method: "PATCH", path: `/jobs/${id}`, idempotencyKey };
         const { fields, sent } = readRepeatable(changes, change, call);
         return rescheduleJob(directlyFor(ctx, { reason }), id, fields, sent, seenTags(ifMatch));
       }),
-    cancel: (id: string, { ifMatch, signal, reason }: ChangeOptions & SeenOptions = {}) =>
-      run(signal, async () => cancelJob(directlyFor(ctx, { reason }), idOf(id), seenTags(ifMatch))),
-    cancelByKey: (
-      topic: string,
-      key: string,
-      { ifMatch, signal, reason }: ChangeOptions & SeenOptions = {},
-    ) =>
-      run(signal, async () =>
-        cancelJobByKey(directlyFor(ctx, { reason }), readPath(keyPath, { topic, key }), seenTags(ifMatch)),
-      ),
+    cancel,
+    cancelIfWaiting: (job: JobRef, options?: ChangeOptions) => outcomeOf(() => cancel(job, options)),
   };
 }
 
@@ -160,6 +160,8 @@ function seenTags(ifMatch: SeenOptions["ifMatch"]): string[] | undefined {
   return ifMatch === undefined ? undefined : [tagOf(ifMatch)];
 }
 
-function idOf(id: string): string {
-  return readPath(jobPath, { id }).id;
+/** Checks how a call names its job as the API checks its path. Throws `bad-request`. */
+function namedBy(given: JobRef): string | Keyed {
+  const job = requireRef(given);
+  return typeof job === "string" ? readPath(jobPath, { id: job }).id : readPath(keyPath, job);
 }

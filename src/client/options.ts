@@ -1,9 +1,9 @@
 import type { JOB_OPTIONS, JobOptions as StoredOptions } from "../core/job-options.ts";
+import type { Duration, DurationText } from "../general/times.ts";
 import type { JobState } from "./answers.ts";
 import type { TopicBodies } from "./check-bodies.ts";
 
-/** A duration: a number of seconds, or a string such as `"90s"`, `"30m"`, `"1h30m"` or `"7d"`. */
-export type Duration = number | string;
+export type { Duration, DurationText };
 /** A point in time: a `Date`, or ISO 8601 text with its offset from UTC. Fractions of a ms are rounded up, so that no job is early. */
 export type Instant = string | Date;
 
@@ -33,8 +33,8 @@ type JobOptions = {
     : StoredOptions[Name];
 };
 
-/** When a job is due: exactly one of the two. */
-type Time = { delay: Duration; dueAt?: never } | { dueAt: Instant; delay?: never };
+/** When a job is due: exactly one of the two. The compiler's errors speak of the last one. */
+type Time = { dueAt: Instant; delay?: never } | { delay: Duration; dueAt?: never };
 /** At most one of the two. */
 type AnyTime = { delay?: Duration; dueAt?: never } | { dueAt?: Instant; delay?: never };
 

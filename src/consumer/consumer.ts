@@ -7,6 +7,7 @@ import { checkedHandler } from "./checked-handler.ts";
 import { type ConsumerFunction, consumeOn } from "./consume.ts";
 import type { CheckedHandler, Job, JobHandler } from "./run-handler.ts";
 
+export type { Duration } from "../general/times.ts";
 export type { ConsumerFunction } from "./consume.ts";
 export type { CheckedHandler, CheckedJob, Job, JobHandler } from "./run-handler.ts";
 

@@ -4,7 +4,7 @@ import type { JsonOf } from "../core/json-of.ts";
 import type { MessageJob } from "../core/message.ts";
 import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
 import { runInChain } from "../environment/process.ts";
-import { parseDuration } from "../general/times.ts";
+import { type Duration, insteadOfMilliseconds, parseDuration } from "../general/times.ts";
 import type { Ending } from "../protocol/run/settle.ts";
 import { ownPlaceOf } from "./own-frame.ts";
 import type { RunJob } from "./run-jobs.ts";
@@ -27,7 +27,7 @@ export interface CheckedJob<Body> {
    * Asks for another run, `duration` (seconds, or a string such as `"10m"`) after the handler returns. This run is no failure, and counts as no
    * attempt. At most ten years, for an untracked job 7 days, because only SQS stores it. Throws a `RangeError` for other values.
    */
-  retryIn(duration: number | string): void;
+  retryIn(duration: Duration): void;
   /** Makes the job dead when the handler returns, whatever attempts it has left. */
   bury(reason: string): void;
 }
@@ -56,6 +56,8 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       headers: { ...job.headers },
       signal,
       retryIn(duration) {
+        const instead = insteadOfMilliseconds(duration);
+        if (instead !== undefined) throw new RangeError(`retryIn takes ${instead}, got ${duration}`);
         const wait = parseDuration(duration);
         const longest = job.untracked ? LONGEST_UNTRACKED_WAIT : LONGEST_DELAY;
         if (wait === undefined || wait > longest) {

@@ -1,19 +1,15 @@
 /**
  * How long a topic's failed jobs wait: either `waits`, the last of which repeats, or exponential backoff,
- * `min(initial × factor^(failures − 1), max)`. `jitter` (0 to 1) is the share of the wait that is drawn at random. A wait that is a number
- * is seconds.
+ * `min(initial × factor^(failures − 1), max)`. `jitter` (0 to 1) is the share of the wait that is drawn at random. Waits are seconds.
  */
-export type BackoffSetting<Duration> =
-  | { readonly waits: readonly (Duration | number)[] }
+export type Backoff =
+  | { readonly waits: readonly number[] }
   | {
-      readonly initial: Duration | number;
+      readonly initial: number;
       readonly factor: number;
-      readonly max: Duration | number;
+      readonly max: number;
       readonly jitter: number;
     };
-
-/** The waits in seconds. */
-export type Backoff = BackoffSetting<number>;
 
 const MINUTE_S = 60;
 const HOUR_S = 3600;
@@ -32,6 +28,23 @@ export const DEFAULT_BACKOFF: Backoff = {
     15 * HOUR_S,
   ],
 };
+
+const EXPONENTIAL = { initial: 15, factor: 2, longest: HOUR_S, jitter: 0.5 };
+
+/** Completes exponential backoff with the defaults. A first wait that is longer than an hour is the longest wait too. */
+export function exponentialBackoff({
+  initial = EXPONENTIAL.initial,
+  factor = EXPONENTIAL.factor,
+  max = Math.max(initial, EXPONENTIAL.longest),
+  jitter = EXPONENTIAL.jitter,
+}: {
+  readonly initial?: number | undefined;
+  readonly factor?: number | undefined;
+  readonly max?: number | undefined;
+  readonly jitter?: number | undefined;
+}): Backoff {
+  return { initial, factor, max, jitter };
+}
 
 /** Milliseconds to wait after failed attempt `attempt` (1 is the first). `random` is in [0, 1). */
 export function backoffMs(backoff: Backoff, attempt: number, random: number): number {

@@ -4,6 +4,35 @@ const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000,
 const WHOLE = /^(?:\d+(?:ms|[smhd]))+$/;
 const PART = /(\d+)(ms|[smhd])/g;
 
+type Part<Unit extends string> = `${bigint}${Unit}` | "";
+/** Whole numbers with their units, the greatest unit first, such as `"90s"`, `"30m"`, `"1h30m"`, `"7d"` or `"250ms"`. */
+export type DurationText = Exclude<`${Part<"d">}${Part<"h">}${Part<"m">}${Part<"s">}${Part<"ms">}`, "">;
+/** A duration: a number of seconds, at most a year of them, or text such as `"90s"`, `"30m"`, `"1h30m"` or `"7d"`. */
+export type Duration = number | DurationText;
+
+const DURATION_FORM = 'a number of seconds (0 or more), or a text such as "90s", "30m", "1h30m" or "7d"';
+
+/** The most seconds that a program may give as a number: a leap year. A larger number is most likely one of milliseconds. */
+const MOST_SECONDS = 366 * 86_400;
+
+/** Answers what is allowed in place of a number that is most likely one of milliseconds. `undefined` for all other values, of any type. */
+export function insteadOfMilliseconds(value: unknown): string | undefined {
+  if (!(Number.isFinite(value) && (value as number) > MOST_SECONDS)) return undefined;
+  return `at most ${MOST_SECONDS} as a number, which is seconds (did you mean milliseconds?), or a text with its unit, such as "400d"`;
+}
+
+/** Answers what is allowed in place of a value that a program may not give as a duration. `undefined`: it may. */
+export function insteadOfDuration(value: unknown): string | undefined {
+  const isDuration =
+    (typeof value === "number" || typeof value === "string") && parseDuration(value) !== undefined;
+  return insteadOfMilliseconds(value) ?? (isDuration ? undefined : DURATION_FORM);
+}
+
+/** Reads a duration in seconds. NaN for what is no duration. */
+export function secondsIn(duration: Duration): number {
+  return (parseDuration(duration) ?? Number.NaN) / 1000;
+}
+
 /** Reads a duration in ms: a number of seconds (at least 0), or text such as `"90s"`, `"1h30m"`, `"7d"` or `"250ms"`. */
 export function parseDuration(value: number | string): number | undefined {
   if (typeof value === "number") {

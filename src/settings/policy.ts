@@ -6,6 +6,7 @@ import {
   inSeconds,
   SETTINGS,
   type SecondsOf,
+  type SettingsInSeconds,
   type SettingsWith,
   TOPIC_SETTINGS,
   type TopicSetting,
@@ -37,7 +38,7 @@ type Defaulted = SettingsWith<{ ifAbsent: unknown }> | "backoff" | "maxAttempts"
 
 /** The policy of a topic that functions follow: its settings with their defaults. Durations are seconds. */
 export type TopicPolicy = Readonly<Omit<TopicSettings<number>, Own | Defaulted>> &
-  Readonly<Required<Pick<TopicSettings<number>, Defaulted>>> & {
+  Readonly<Required<Pick<SettingsInSeconds, Defaulted>>> & {
     /** Who receives from the ready queue: a Lambda function, callers of `receive`, or the built-in webhook consumer. */
     readonly consumer: "lambda" | "pull" | "webhook";
     /** Of a webhook topic: the parts that differ from the defaults of `webhookPolicy`. */

@@ -184,36 +184,31 @@ function backoffChecks(
   if (backoff === undefined) return [];
   // An untracked job that waits for its next run exists only in SQS.
   const longest = tracking === "none" ? LONGEST_UNTRACKED_WAIT / 1000 : LONGEST_WAIT_S;
-  // A caller in plain JavaScript may pass any value.
-  if (typeof backoff !== "object" || backoff === null) {
-    const allowed = "waits, or initial, factor, max and jitter";
-    return [{ holds: false, rule: `${at} must be an object`, actual: backoff, allowed }];
-  }
   if ("waits" in backoff) {
-    const waits: readonly number[] = Array.isArray(backoff.waits) ? backoff.waits : [];
+    const { waits } = backoff;
     return [
       {
         holds: waits.length >= 1 && waits.length <= MOST_WAITS,
-        rule: `${at}.waits must be a list of waits`,
-        actual: Array.isArray(backoff.waits) ? `${waits.length} waits` : backoff.waits,
+        rule: `${at} must be a list of waits`,
+        actual: `${waits.length} waits`,
         allowed: `1 to ${MOST_WAITS} waits`,
       },
-      // The copy `[...waits]` has `undefined` in place of each hole of the array. `map` alone would skip the holes.
-      ...[...waits].map((wait, index) => waitCheck(`${at}.waits[${index}]`, wait, 0, longest)),
+      ...waits.map((wait, index) => waitCheck(`${at}[${index}]`, wait, 0, longest)),
     ];
   }
   const { initial, factor, max, jitter } = backoff;
   return [
-    waitCheck(`${at}.initial`, initial, 0, longest),
-    number(`${at}.factor`, factor, 1, 100),
-    waitCheck(`${at}.max`, max, typeof initial === "number" ? initial : 0, longest),
-    number(`${at}.jitter`, jitter, 0, 1),
+    waitCheck(`${at}.exponential.initial`, initial, 0, longest),
+    number(`${at}.exponential.factor`, factor, 1, 100),
+    waitCheck(`${at}.exponential.max`, max, initial, longest),
+    number(`${at}.exponential.jitter`, jitter, 0, 1),
   ];
 }
 
-function waitCheck(at: string, actual: unknown, min: number, max: number): Check {
-  // Only the construct passes text on. The test kit converts it.
-  const kind = typeof actual === "string" ? "a Duration of the CDK" : "a duration";
-  const rule = `${at} must be ${kind} or a number of seconds`;
-  return { ...number(at, actual, min, max), rule, allowed: `${min} to ${max} seconds` };
+function waitCheck(at: string, actual: number, min: number, max: number): Check {
+  return {
+    ...number(at, actual, min, max),
+    rule: `${at} must be a duration`,
+    allowed: `${min} to ${max} seconds`,
+  };
 }

@@ -1,4 +1,4 @@
-import type { BackoffSetting } from "../core/backoff.ts";
+import { type Backoff, exponentialBackoff } from "../core/backoff.ts";
 import {
   LONGEST_LEASE,
   LONGEST_SPREAD,
@@ -11,8 +11,7 @@ import {
 /**
  * The settings of a topic. Each is declared only here: its type, sentence and default in `TopicSettings`, its range in
  * `TOPIC_SETTINGS`. The construct's prop, the checks at synth, the policy that functions read, the test kit's topic, the API's answer
- * about a topic, and the table in the docs all follow from these two. `Duration` is the type of durations: the construct's are the
- * CDK's `Duration`, and `inSeconds` converts them.
+ * about a topic, and the table in the docs all follow from these two. `Duration` is the type of durations, and `inSeconds` converts them.
  */
 
 type OneOrMany<T> = T | readonly T[];
@@ -130,6 +129,29 @@ export type EnqueueSetting<Duration> = EventMatch & {
 /** When a job is too late, and what happens to it then. */
 export type IfLateSetting<Duration> = { readonly after: Duration; readonly do: "run" | "skip" | "expire" };
 
+/** How long a failed job waits: a list of waits, the last of which repeats, or exponential backoff. */
+export type BackoffSetting<Duration> =
+  | readonly Duration[]
+  | { readonly exponential: ExponentialSetting<Duration> };
+
+/** The wait is `initial`, and after each further failure `factor` times as long, up to `max`. */
+export type ExponentialSetting<Duration> = {
+  /** @default 15 seconds */
+  readonly initial?: Duration;
+  /**
+   * 1 to 100.
+   * @default 2
+   */
+  readonly factor?: number;
+  /** @default 1 hour, or `initial` if that is longer */
+  readonly max?: Duration;
+  /**
+   * The share of each wait, 0 to 1, of which a random part is left out, so that jobs that failed together do not run together again.
+   * @default 0.5
+   */
+  readonly jitter?: number;
+};
+
 /** How many event pollers a topic's queue has: at least `min`, 2 to 200, and at most `max`, 2 to 2,000. `min` must not be above `max`. */
 export type PollersSetting = { readonly min: number; readonly max: number };
 
@@ -173,18 +195,18 @@ export type TopicSettings<Duration> = {
    */
   readonly concurrency?: number;
   /**
-   * How long a job waits after each failed attempt. Either a list of 1 to 100 `waits`, or exponential backoff with jitter:
-   * `initial`, `factor` (1 to 100), `max` and `jitter` (0 to 1). Each wait, `initial` and `max` is a duration, or a number of
-   * seconds, from 0 to 10 years. For an untracked topic the longest is 7 days.
+   * How long a job waits after each failed attempt. Either a list of 1 to 100 waits, or exponential backoff with jitter:
+   * `{ exponential: { initial: "15s", factor: 2, max: "1h", jitter: 0.5 } }`, in which each field may be left out. Each wait, `initial`
+   * and `max` is 0 to 10 years. For an untracked topic the longest is 7 days.
    *
-   * @example { waits: [Duration.seconds(15), Duration.minutes(10)] }
+   * @example ["15s", "3m", "10m"]
    * @default 15 s, 3 m, 10 m, 30 m, 30 m, 1 h, 2 h, 6 h, 15 h
    */
   readonly backoff?: BackoffSetting<Duration>;
   /**
    * How often a job runs before it is dead, 1 to 100.
    *
-   * @default the number of `waits` plus one, at most 100; 10 for exponential backoff
+   * @default the number of waits plus one, at most 100; 10 for exponential backoff
    */
   readonly maxAttempts?: number;
   /**
@@ -319,7 +341,7 @@ export const TOPIC_SETTINGS = {
   concurrency: { kind: "count", least: 1, most: 25, onlyFor: "lambda", ifAbsent: 10, ...functions },
   backoff: {
     kind: "own",
-    range: `1–${MOST_WAITS} \`waits\`, or \`initial\`, \`factor\`, \`max\` and \`jitter\``,
+    range: `1–${MOST_WAITS} waits, or \`exponential\` with \`initial\`, \`factor\`, \`max\`, \`jitter\``,
     ...tested,
   },
   maxAttempts: { kind: "count", least: 1, most: MOST_ATTEMPTS, ...tested },
@@ -368,7 +390,10 @@ export type SettingsWith<Property> = {
 export const SETTINGS = Object.entries(TOPIC_SETTINGS) as readonly [TopicSetting, Declaration][];
 
 /** A topic's settings with durations in seconds, without those of events. */
-export type SettingsInSeconds = Omit<TopicSettings<number>, SettingsWith<{ readBy: "events" }>>;
+export type SettingsInSeconds = Omit<
+  TopicSettings<number>,
+  SettingsWith<{ readBy: "events" }> | "backoff"
+> & { readonly backoff?: Backoff };
 
 /** How long a duration is, in seconds. `at`: the setting that it belongs to, for errors. */
 export type SecondsOf<Duration> = (duration: Duration, at: string) => number;
@@ -392,22 +417,22 @@ export function inSeconds<Duration>(
   return { ...Object.fromEntries(others), ...own };
 }
 
-/** Plain JavaScript may give a value that is no backoff. Such a value stays as it is, and the checks refuse it later. */
 function backoffInSeconds<Duration>(
   backoff: BackoffSetting<Duration>,
   secondsOf: SecondsOf<Duration>,
-): BackoffSetting<number> {
-  const inSeconds = (wait: Duration | number, at: string): number =>
-    typeof wait === "number" || wait === null || wait === undefined
-      ? (wait as number)
-      : secondsOf(wait, `backoff.${at}`);
-  if (typeof backoff !== "object") return backoff;
-  if (!("waits" in backoff)) {
-    const { initial, max } = backoff;
-    return { ...backoff, initial: inSeconds(initial, "initial"), max: inSeconds(max, "max") };
+): Backoff {
+  if (!("exponential" in backoff)) {
+    // `Array.from` also converts the holes of the array. `map` alone would skip the holes.
+    return { waits: Array.from(backoff, (wait, index) => secondsOf(wait, `backoff[${index}]`)) };
   }
-  if (!Array.isArray(backoff.waits)) return backoff as BackoffSetting<number>;
-  return { waits: backoff.waits.map((wait, index) => inSeconds(wait, `waits[${index}]`)) };
+  const { initial, max, ...others } = backoff.exponential;
+  const inSeconds = (wait: Duration | undefined, name: string) =>
+    wait === undefined ? undefined : secondsOf(wait, `backoff.exponential.${name}`);
+  return exponentialBackoff({
+    ...others,
+    initial: inSeconds(initial, "initial"),
+    max: inSeconds(max, "max"),
+  });
 }
 
 function webhookInSeconds<Duration>(

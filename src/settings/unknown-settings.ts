@@ -1,9 +1,9 @@
-import type { BackoffSetting } from "../core/backoff.ts";
 import { type Names, unknownNames } from "../general/unknown-names.ts";
 import type {
   CancelSetting,
   EnqueueSetting,
   EventMatch,
+  ExponentialSetting,
   IfLateSetting,
   PollersSetting,
   TopicSettings,
@@ -18,9 +18,6 @@ const INSIDE = {
     ...{ url: true, timeout: true, allowHttp: true, allowHosts: true, onlyHosts: true, ports: true },
     ...{ sharedSecret: true, mostAttempts: true },
   } satisfies Names<WebhookSettings<unknown>>,
-  backoff: { waits: true, initial: true, factor: true, max: true, jitter: true } satisfies Names<
-    BackoffSetting<unknown>
-  >,
   pollers: { min: true, max: true } satisfies Names<PollersSetting>,
   ifLate: { after: true, do: true } satisfies Names<IfLateSetting<unknown>>,
   cancelOn: { ...MATCH, tombstone: true } satisfies Names<CancelSetting<unknown>>,
@@ -28,6 +25,10 @@ const INSIDE = {
     EnqueueSetting<unknown>
   >,
 } as const satisfies { readonly [Name in keyof TopicSettings<unknown>]: unknown };
+
+const EXPONENTIAL = { initial: true, factor: true, max: true, jitter: true } satisfies Names<
+  ExponentialSetting<unknown>
+>;
 
 /**
  * Answers one line for each unknown name in a topic's settings, and inside those that are objects.
@@ -41,5 +42,7 @@ export function unknownSettings(at: string, topic: object, known: readonly strin
       .flat()
       .flatMap((value) => unknownNames(`${at}.${setting}`, "setting", value, Object.keys(names))),
   );
-  return [...unknownNames(at, "setting", topic, known), ...inside];
+  const { exponential } = Object((topic as TopicSettings<unknown>).backoff);
+  const backoff = unknownNames(`${at}.backoff.exponential`, "setting", exponential, Object.keys(EXPONENTIAL));
+  return [...unknownNames(at, "setting", topic, known), ...inside, ...backoff];
 }

@@ -7,14 +7,14 @@ import { receiverSecret } from "../consumer/webhook/receiver-secret.ts";
 import type { Home } from "../core/home.ts";
 import { drawToken } from "../core/job-id.ts";
 import { SIZES } from "../core/work-sizes.ts";
-import { instantRule, parseDuration, parseInstant } from "../general/times.ts";
+import { instantRule, insteadOfDuration, parseInstant, secondsIn } from "../general/times.ts";
 import { jobJson } from "../http/job-json.ts";
 import { routes } from "../http/route-table.ts";
 import { applyRule } from "../protocol/file/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { type EventRule, parseEvent, rulesFor } from "../settings/event-rules.ts";
 import { type Played, playUntil } from "./advance.ts";
-import { checkOptions } from "./check-options.ts";
+import { checkOptions, shown } from "./check-options.ts";
 import { clientInside } from "./client-inside.ts";
 import { deliverer, type Run, throwTrouble } from "./deliver.ts";
 import { memoryPool } from "./memory-pool.ts";
@@ -93,19 +93,15 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
     client: withSchemas(clientOf<Topics>(played), schemas),
     now: () => new Date(clock.time),
     async advance(duration) {
-      const ms = parseDuration(duration);
-      if (ms === undefined) {
-        throw new RangeError(
-          `duration must be seconds (0 or more) or a string such as "7d", got ${JSON.stringify(duration)}`,
-        );
-      }
+      const allowed = insteadOfDuration(duration);
+      if (allowed !== undefined) throw new RangeError(`duration must be ${allowed}, got ${shown(duration)}`);
       if (advancing) {
         throw new Error(
           "advance must not be called while it runs: a test must await each call, and a handler must not call it",
         );
       }
       advancing = true;
-      await playUntil(played, clock.time + ms).finally(() => {
+      await playUntil(played, clock.time + secondsIn(duration) * 1000).finally(() => {
         advancing = false;
       });
     },

@@ -4,13 +4,14 @@ import { type JobHandler, runWith } from "../consumer/run-handler.ts";
 import type { RunJob } from "../consumer/run-jobs.ts";
 import type { Call, Reply } from "../consumer/webhook/call.ts";
 import { webhookRun } from "../consumer/webhook/run.ts";
-import { brokenIn } from "../core/check.ts";
+import { brokenIn, type Check } from "../core/check.ts";
 import { windowFault } from "../cron/window.ts";
-import { parseDuration } from "../general/times.ts";
+import { secondsIn } from "../general/times.ts";
 import type { Context } from "../protocol/ports.ts";
 import { eventChecks } from "../settings/event-checks.ts";
 import type { EventRule } from "../settings/event-rules.ts";
 import { eventRulesOf } from "../settings/event-settings.ts";
+import { formChecks } from "../settings/form-checks.ts";
 import {
   configuredPolicy,
   DEFAULT_DEAD_RETENTION_S,
@@ -31,7 +32,7 @@ import { shown } from "./check-options.ts";
 export type Receiver = (call: Call) => Reply | Promise<Reply>;
 
 /**
- * A topic with the settings of the construct. Durations are seconds, or strings such as `"30s"`. It has exactly one of these: a
+ * A topic with the settings of the construct, except that it takes no `Duration` of the CDK. It has exactly one of these: a
  * `handler`; `consumer: "pull"`, for jobs that the test takes by `receive`; or a `webhook`, with a `receiver` that answers its calls.
  */
 export type TestTopic<Body> = Omit<Pick<TopicSettings<Duration>, TestSetting>, "webhook"> & {
@@ -51,9 +52,9 @@ export type AnyTopics = Readonly<Record<string, TestTopic<never>>>;
 /** The secret that signs the calls of all webhook topics. */
 export const WEBHOOK_SECRET = "whsec_bWludXRlaGFuZC10ZXN0cy1hbmQtbm9ib2R5LWVsc2U=";
 
-/** Throws a `RangeError` for an invalid duration. */
+/** The topics are those of a `testPolicy`, which has checked their durations. */
 export function rulesOf(topics: AnyTopics): EventRule[] {
-  return Object.entries(topics).flatMap(([name, topic]) => eventRulesOf(name, topic, secondsIn(name)));
+  return Object.entries(topics).flatMap(([name, topic]) => eventRulesOf(name, topic, secondsIn));
 }
 
 /** Throws a `RangeError` for a topic that the construct would refuse. */
@@ -76,13 +77,11 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
     const allowed = 'a handler, or consumer "pull", or a webhook with a receiver';
     throw new RangeError(`topic ${name} must have exactly one way to run its jobs: ${allowed}`);
   }
-  const secondsOf = secondsIn(name);
-  const events = eventChecks(`topics.${name}`, topic, { secondsOf, isKnown: () => true });
-  const checks = [...topicChecks(name, inSeconds(settings, secondsOf), windowFault), ...events];
-  const broken = brokenIn(checks, shown);
-  if (broken.length > 0) throw new RangeError(broken.join("\n"));
+  refuse(formChecks(`topics.${name}`, topic));
+  const events = eventChecks(`topics.${name}`, topic, { secondsOf: secondsIn, isKnown: () => true });
+  refuse([...topicChecks(name, inSeconds(settings, secondsIn), windowFault), ...events]);
   return {
-    ...configuredPolicy(settings, secondsOf),
+    ...configuredPolicy(settings, secondsIn),
     // Put one job into each message, and run one job at a time. So each job starts when it is due, in the order of due times.
     pack: 1,
     concurrency: 1,
@@ -90,13 +89,9 @@ function settingsOf(name: string, topic: TestTopic<never>): Partial<TopicPolicy>
   };
 }
 
-function secondsIn(name: string) {
-  return (duration: Duration, at: string): number => {
-    const ms = parseDuration(duration);
-    if (ms !== undefined) return ms / 1000;
-    const actual = JSON.stringify(duration);
-    throw new RangeError(`${name}.${at} must be seconds or a string such as "90s", got ${actual}`);
-  };
+function refuse(checks: readonly Check[]): void {
+  const broken = brokenIn(checks, shown);
+  if (broken.length > 0) throw new RangeError(broken.join("\n"));
 }
 
 /** The function that runs the jobs of a topic; `undefined` for a pull topic. */

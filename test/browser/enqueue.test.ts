@@ -18,7 +18,7 @@ test("a job is filed as the form says, and the page leads to it", async () => {
   await page.getByRole("button", { name: "Enqueue the job" }).click();
   await page.getByRole("link", { name: "enqueue-1" }).click();
   await page.getByText("spring sale").waitFor();
-  const job = await api.getByKey("work", "enqueue-1");
+  const job = await api.get({ topic: "work", key: "enqueue-1" });
   expect(job).toMatchObject({
     body: { orderId: 17 },
     tag: "spring sale",
@@ -37,7 +37,7 @@ test("the curl command that the page shows files the same job", async () => {
   await expect.poll(() => region.textContent()).toContain("enqueue-curl");
   const command = await region.textContent();
   execFileSync("sh", ["-c", `${command} --fail --silent --output /dev/null`]);
-  expect((await api.getByKey("work", "enqueue-curl")).body).toEqual({ text: "it's $HOME" });
+  expect((await api.get({ topic: "work", key: "enqueue-curl" })).body).toEqual({ text: "it's $HOME" });
 });
 
 test("a key that has a live job shows the API's error, and then the form can replace the job", async () => {
@@ -47,7 +47,7 @@ test("a key that has a live job shows the API's error, and then the form can rep
   await page.getByRole("button", { name: "Enqueue the job" }).click();
   const alert = page.getByRole("alert");
   await alert.getByText("job-already-exists").waitFor();
-  const { id } = await api.getByKey("work", "enqueue-twice");
+  const { id } = await api.get({ topic: "work", key: "enqueue-twice" });
   expect(await alert.getByRole("link", { name: "Show this job" }).getAttribute("href")).toBe(
     `/console/jobs/${id}`,
   );

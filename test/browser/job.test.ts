@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { beforeAll, expect, inject, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
+import type { Duration } from "../../src/general/times.ts";
 import { expectAccessible } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { giveReason } from "./give-reason.ts";
@@ -14,7 +15,7 @@ beforeAll(async () => {
   scene = await playScene(api, "job");
 });
 
-const file = (key: string, delay: string | number = "1h") =>
+const file = (key: string, delay: Duration = "1h") =>
   api.enqueue("work", { orderId: 17 }, { key: `job-${key}`, delay });
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 

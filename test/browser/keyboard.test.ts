@@ -80,7 +80,7 @@ describe("with the keyboard alone", () => {
 
   test("j and k go through the lines of a list, and Enter opens one", async () => {
     const jobs = ["a", "b", "c"].map((name) => ({
-      delay: "50m",
+      delay: "50m" as const,
       key: `keyboard-line-${name}`,
       tag: "keyboard-line",
     }));

@@ -75,5 +75,5 @@ test("a page that is read no more turns no job red, and the overview says which 
   await page
     .getByRole("link", { name: /of work should have started and ha(?:s|ve) not, the oldest since/ })
     .waitFor();
-  await api.cancelByKey("work", "late-stopped");
+  await api.cancel({ topic: "work", key: "late-stopped" });
 });

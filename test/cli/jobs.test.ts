@@ -297,6 +297,26 @@ describe("cancel", () => {
     expect(lines).toMatchObject([{ key: "k", state: "cancelled" }]);
   });
 
+  test("with --if-waiting says what became of one job, and does not fail if it comes too late", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ key: "k" });
+    const byKey = ["--topic", "orders", "--key", "k"];
+    expect(await type(api, ["cancel", MISSING, "--if-waiting"])).toMatchObject({
+      code: 0,
+      out: `${MISSING} was not cancelled: not-found\n`,
+    });
+    const { out } = await type(api, ["cancel", ...byKey, "--if-waiting"]);
+    expect(out).toBe(`${id} (k) of orders: cancelled\n`);
+    await api.file({ topic: "work", key: "k", delay: 0 });
+    await api.receive();
+    const late = ["cancel", "--topic", "work", "--key", "k", "--if-waiting"];
+    expect(await type(api, late)).toMatchObject({ code: 0, out: "k was not cancelled: running\n" });
+    expect(await type(api, [...late, "--json"])).toMatchObject({ code: 0, lines: [{ outcome: "running" }] });
+    const { code, err } = await type(api, ["cancel", MISSING, MISSING, "--if-waiting"]);
+    expect(code).toBe(2);
+    expect(err).toContain("--if-waiting must be given for one job only");
+  });
+
   test("cancels each of several, and fails if one could not be", async () => {
     await using api = await serveApi();
     const { id } = await api.file({ delay: "1h" });

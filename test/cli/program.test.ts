@@ -55,6 +55,10 @@ describe("a command line", () => {
       "option '--limit <n>' argument '0' is invalid. It must be a whole number of at least 1.",
     ],
     [
+      ["enqueue", "orders", "--body", "1", "--delay", "40000000"],
+      "option '--delay <duration>' argument '40000000' is invalid. It must be at most 31622400 as a number, which is seconds (did you mean milliseconds?), or a text with its unit, such as \"400d\".",
+    ],
+    [
       ["list", "--from", "2026-03-01"],
       "option '--from <time>' argument '2026-03-01' is invalid. It must be a time with its offset from UTC, yyyy-mm-ddThh:mm:ss followed by Z or an offset, such as 2026-03-01T09:30:00Z, 2026-03-01T10:30:00+01:00 or 2026-03-01T10:30:00+01:00[Europe/Paris].",
     ],

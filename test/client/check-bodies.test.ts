@@ -49,6 +49,8 @@ describe("a client with schemas", () => {
     const { client } = queue;
     await expect(client.enqueue("reminder", bad, { delay: 0 })).rejects.toMatchObject(MISFIT);
     await expect(client.put("reminder", "key", { body: bad, delay: 0 })).rejects.toMatchObject(MISFIT);
+    const byKey = { topic: "reminder", key: "key" } as const;
+    await expect(client.reschedule(byKey, { body: bad })).rejects.toMatchObject(MISFIT);
     const schedule = { expression: "rate(1 day)", topic: "reminder", body: bad } as const;
     await expect(client.putSchedule("daily", schedule)).rejects.toMatchObject(MISFIT);
     const jobs = [good, bad].map((body) => ({ topic: "reminder" as const, body, delay: 0 }));

@@ -42,11 +42,14 @@ describe("the client", () => {
     const { client } = createClient();
     const filed = await client.enqueue("orders", { n: 1 }, { delay: "1h", key: "17", tag: "eu" });
     expect(filed).toMatchObject({ topic: "orders", outcome: "created", body: { n: 1 }, tag: "eu" });
-    expect(await client.getByKey("orders", "17")).toMatchObject({ id: filed.id });
+    expect(await client.get({ topic: "orders", key: "17" })).toMatchObject({ id: filed.id });
     const dueAt = new Date(START + 30 * MINUTE);
     expect(await client.reschedule(filed.id, { dueAt })).toMatchObject({ dueAt: dueAt.toISOString() });
     expect(await client.put("orders", "17", { body: 2, delay: 90 })).toMatchObject({ outcome: "replaced" });
-    expect(await client.cancelByKey("orders", "17")).toMatchObject({ state: "cancelled", body: 2 });
+    expect(await client.cancel({ topic: "orders", key: "17" })).toMatchObject({
+      state: "cancelled",
+      body: 2,
+    });
     expect(await client.get(filed.id)).toMatchObject({ state: "cancelled" });
   });
 
@@ -58,7 +61,7 @@ describe("the client", () => {
     const refused = { code: "changed-meanwhile", data: { id: newer.id, revision: 1 } };
     await expect(client.reschedule(newer.id, { body: 3, ifMatch })).rejects.toMatchObject(refused);
     await expect(client.put("orders", "k", { body: 3, delay: 1, ifMatch })).rejects.toMatchObject(refused);
-    await expect(client.cancelByKey("orders", "k", { ifMatch })).rejects.toMatchObject(refused);
+    await expect(client.cancel({ topic: "orders", key: "k" }, { ifMatch })).rejects.toMatchObject(refused);
     await expect(client.cancel(newer.id, { ifMatch })).rejects.toMatchObject(refused);
     expect(await client.get(newer.id)).toMatchObject({ state: "scheduled", body: 2 });
     for (const wrong of [3, null, {}, { id: newer.id }, { id: "x", revision: 1 }])
@@ -326,19 +329,48 @@ describe("the client", () => {
       status: 409,
       data: { id },
     });
-    await expect(client.enqueue("orders", 1, { delay: "soon" })).rejects.toMatchObject({
+    await expect(client.enqueue("orders", 1, { delay: "soon" as "1m" })).rejects.toMatchObject({
       code: "bad-request",
       data: { errors: [{ path: "delay", message: expect.any(String) }] },
     });
   });
+
+  test.each(["over HTTP", "directly"])(
+    "refuses a number of milliseconds in place of seconds: %s",
+    async (how) => {
+      const { client: http, api, asked } = createClient();
+      const client =
+        how === "directly" ? directOn(api.world.ctx, createTelemetry("minutehand").logger) : http;
+      const text =
+        'must be at most 31622400 as a number, which is seconds (did you mean milliseconds?), or a text with its unit, such as "400d", got 31622401';
+      const calls: [string, Promise<unknown>][] = [
+        ["delay", client.enqueue("orders", 1, { delay: 31_622_401 })],
+        ["expiresAfter", client.put("orders", "k", { body: 1, delay: 1, expiresAfter: 31_622_401 })],
+        [
+          "jobs.1.delay",
+          client.enqueueMany([1, 31_622_401].map((delay) => ({ topic: "orders", body: 1, delay }))),
+        ],
+        ["delay", client.reschedule("x", { delay: 31_622_401 })],
+      ];
+      for (const [path, call] of calls)
+        await expect(call).rejects.toMatchObject({
+          code: "bad-request",
+          message: `${path} ${text}`,
+          data: { errors: [{ path, message: text }] },
+        });
+      expect(asked).toEqual([]);
+      for (const delay of [31_622_400, "31622401s", "3660d"] as const)
+        expect(await client.enqueue("orders", 1, { delay })).toMatchObject({ state: "scheduled" });
+    },
+  );
 
   test.each(["..", ".", "a/b", "a?b", "", "\ud800"])(
     "never makes another call because a name is %j",
     async (name) => {
       const { client, api } = createClient();
       const { id } = await api.file({ key: "17" });
-      await expect(client.cancelByKey(name, String(id))).rejects.toThrow(MinutehandError);
-      await expect(client.cancelByKey("orders", name)).rejects.toThrow(MinutehandError);
+      await expect(client.cancel({ topic: name, key: String(id) })).rejects.toThrow(MinutehandError);
+      await expect(client.cancel({ topic: "orders", key: name })).rejects.toThrow(MinutehandError);
       await expect(client.cancel(name)).rejects.toThrow(MinutehandError);
       expect(await client.get(String(id))).toMatchObject({ state: "scheduled" });
     },
@@ -418,10 +450,9 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   enqueueMany: (client) => client.enqueueMany([], { signal }),
   put: (client) => client.put("orders", "17", { body: 1, delay: 1, signal }),
   get: (client) => client.get("x", { signal }),
-  getByKey: (client) => client.getByKey("orders", "17", { signal }),
   reschedule: (client) => client.reschedule("x", { delay: 1, signal }),
   cancel: (client) => client.cancel("x", { signal }),
-  cancelByKey: (client) => client.cancelByKey("orders", "17", { signal }),
+  cancelIfWaiting: (client) => client.cancelIfWaiting("x", { signal }),
   cancelMany: (client) => client.cancelMany([], { signal }),
   list: (client) => all(client.list({ signal })),
   forecast: (client) => all(client.forecast({ signal })),

@@ -57,7 +57,7 @@ describe("a call over the network", () => {
 
   test("files each job of a batch once although its answer is lost", async () => {
     await using served = await serveInTrouble(["cut after"]);
-    const batch = [1, 2].map((body) => ({ topic: "orders", body, delay: "1h" }));
+    const batch = [1, 2].map((body) => ({ topic: "orders", body, delay: "1h" as const }));
     const filed = await clientOf(served).enqueueMany(batch);
     expect(filed).toMatchObject([{ outcome: "replayed" }, { outcome: "replayed" }]);
     expect(jobs(served)).toHaveLength(2);
@@ -128,7 +128,7 @@ describe("a call over the network", () => {
     const client = clientOf(served);
     await client.enqueue(...job);
     await client.enqueue(...job);
-    const options = { delay: "1h", idempotencyKey: "mine" };
+    const options = { delay: "1h", idempotencyKey: "mine" } as const;
     const first = await client.enqueue("orders", { n: 1 }, options);
     expect((await client.enqueue("orders", { n: 1 }, options)).id).toBe(first.id);
     const sent = served.received.map(({ headers }) => headers["idempotency-key"]);

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type JobHandler, runWith } from "../../src/consumer/run-handler.ts";
 import { ERROR_BYTES } from "../../src/core/constants.ts";
 import { describeThrown } from "../../src/core/thrown.ts";
+import type { Duration } from "../../src/general/times.ts";
 import { consume } from "../support/consume.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -35,7 +36,7 @@ describe("a handler", () => {
   });
 
   it("of an untracked job can ask for seven days at most, as long as SQS surely keeps it", async () => {
-    const asks = (days: string) =>
+    const asks = (days: Duration) =>
       runWith((view) => view.retryIn(days))({ ...job, untracked: true, body: 1 }, "logs", signal);
     expect(await asks("7d")).toEqual({ end: "retry-in", wait: 7 * 86_400_000 });
     expect(await asks("8d")).toMatchObject({
@@ -126,12 +127,20 @@ describe("a handler", () => {
   it.each(["soon", -1, Number.NaN, "11000d"])(
     "that asks for a retry in %s gets an error that says what is allowed",
     async (duration) => {
-      expect(await ending((asked) => asked.retryIn(duration))).toMatchObject({
+      expect(await ending((asked) => asked.retryIn(duration as Duration))).toMatchObject({
         end: "failed",
         error: expect.stringContaining("retryIn takes seconds"),
       });
     },
   );
+
+  it("that asks for a retry in a number of milliseconds gets an error that says so", async () => {
+    expect(await ending((asked) => asked.retryIn(40_000_000))).toMatchObject({
+      end: "failed",
+      error: expect.stringContaining("retryIn takes at most 31622400 as a number, which is seconds"),
+    });
+    expect(await ending((asked) => asked.retryIn("400d"))).toMatchObject({ end: "retry-in" });
+  });
 
   it.each([
     ["text", "closed", "closed"],

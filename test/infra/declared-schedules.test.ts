@@ -51,10 +51,10 @@ describe("a declared schedule", () => {
 
   it("gives its function what the function files, and the API what it answers", () => {
     const options = { maxAttempts: 2, tag: "t", group: "g" };
-    const durations = { expiresAfter: Duration.hours(1), spread: Duration.minutes(2) };
+    const durations = { expiresAfter: 3600, spread: "2m" } as const;
     const full = { ...nightly, ...options, ...durations, timezone: "Europe/Berlin", body: { text: "<b>" } };
     const { schedules } = declaredIn({
-      schedules: { full: { ...full, paused: true, flexibleWindow: Duration.minutes(5) } },
+      schedules: { full: { ...full, paused: true, flexibleWindow: "5m" } },
     });
     expect(schedules).toMatchObject([
       {
@@ -185,6 +185,14 @@ describe("a schedule is refused at synth", () => {
       "schedules.nightly.maxAttempts must be a whole number, is 0; allowed: 1 to",
     ],
     [refused({ expiresAfter: Duration.seconds(0) }), "schedules.nightly.expiresAfter must be a whole number"],
+    [
+      refused({ spread: "1 minute" as "1m" }),
+      'schedules.nightly.spread must be a duration, is "1 minute"; allowed: a number of seconds',
+    ],
+    [
+      refused({ flexibleWindow: 300_000_000 }),
+      "schedules.nightly.flexibleWindow must be a duration, is 300000000; allowed: at most 31622400",
+    ],
     [refused({ spread: Duration.days(2) }), "schedules.nightly.spread must be a whole number, is 172800000"],
     [refused({ tag: "a\nb" }), "schedules.nightly.tag must be text without control characters"],
     [refused({ group: "two words" }), "schedules.nightly.group must be text"],

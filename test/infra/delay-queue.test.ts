@@ -239,13 +239,13 @@ describe("synth warns", () => {
 
 /** Topics that set options, some of them to the defaults. */
 const VARIED: DelayQueueProps["topics"] = {
-  work: { consumer: "pull", pack: 1, ttr: Duration.minutes(5), oldestMessageAge: Duration.hours(1) },
+  work: { consumer: "pull", pack: 1, ttr: "5m", oldestMessageAge: 3600 },
   mail: {
     tracking: "full",
     pack: 10,
     concurrency: 3,
     maximumConcurrency: 9,
-    backoff: { waits: [1, Duration.minutes(2), Duration.millis(500)] },
+    backoff: [1, Duration.minutes(2), "500ms"],
     spread: Duration.minutes(2),
   },
   plain: {
@@ -294,9 +294,7 @@ describe("the environment", () => {
   /** Topics whose backoffs take about 500 bytes each when they are compressed. */
   const laddered = (count: number) => {
     const wait = (topic: number, step: number): number => ((topic * 100 + step) * 7_919_317) % 20_000_000;
-    const backoffOf = (topic: number) => ({
-      waits: Array.from({ length: 100 }, (_, step) => wait(topic, step)),
-    });
+    const backoffOf = (topic: number) => Array.from({ length: 100 }, (_, step) => wait(topic, step));
     return Object.fromEntries(
       Array.from({ length: count }, (_, i) => [`topic-${i}`, { backoff: backoffOf(i) }]),
     );
@@ -306,7 +304,7 @@ describe("the environment", () => {
     const { stack } = shopWith({
       prefix: "shop",
       shards: 16,
-      retention: Duration.days(2),
+      retention: "2d",
       topics: VARIED,
     });
     const functions = resourcesOf(templateOf(stack), "AWS::Lambda::Function");

@@ -74,7 +74,7 @@ describe("addHandler", () => {
   it("takes timeout, memory, environment and batch size, and returns the function", () => {
     const { stack, queue } = shop();
     const fn = queue.addHandler("mail", file("mail.js", "export const handler = () => {};"), {
-      timeout: Duration.minutes(2),
+      timeout: "2m",
       memorySize: 1024,
       environment: { BANK: "https://bank.example" },
       batchSize: 3,
@@ -278,6 +278,9 @@ describe("addHandler", () => {
     expect(() => queue.addHandler("letter", mail)).toThrow('topic "letter" is not declared');
     expect(() => queue.addHandler("work", mail)).toThrow('"work" is a pull topic');
     expect(() => queue.addHandler("mail", mail, { timeout: Duration.seconds(9) })).toThrow("got 9 s");
+    expect(() => queue.addHandler("mail", mail, { timeout: "1 minute" as "1m" })).toThrow(
+      'the timeout of a handler must be a number of seconds (0 or more), or a text such as "90s", "30m", "1h30m" or "7d", got "1 minute"',
+    );
     expect(() => queue.addHandler("mail", mail, { timeout: Duration.minutes(16) })).toThrow(
       "the timeout of a handler must be 10 to 900 s, got 960 s",
     );

@@ -161,7 +161,10 @@ describe("the timeout of a target", () => {
     expect(() => queue.addTarget("thumbnail", fn)).toThrow(
       "the timeout of Shop/Thumbnail is not known, because the function is imported",
     );
-    queue.addTarget("thumbnail", fn, { timeout: Duration.seconds(60) });
+    expect(() => queue.addTarget("thumbnail", fn, { timeout: "1 minute" as "1m" })).toThrow(
+      "the timeout of the target Shop/Thumbnail must be a number of seconds (0 or more), or a text such as",
+    );
+    queue.addTarget("thumbnail", fn, { timeout: 60 });
     expect(invokes(templateOf(stack))).toEqual([["lambda:InvokeFunction", arn]]);
   });
 

@@ -7,9 +7,7 @@ import type { TopicProps } from "../../infra/props.ts";
 /** An app with 40 topics of all kinds: 30 with handlers, 8 that are pulled, 2 webhooks. It has a dashboard of them all. */
 const handled = names("orders", 30);
 const topics: Record<string, TopicProps> = {
-  ...Object.fromEntries(
-    handled.map((name) => [name, { maxPerSecond: 10, backoff: { waits: [15, 180, 600] } }]),
-  ),
+  ...Object.fromEntries(handled.map((name) => [name, { maxPerSecond: 10, backoff: [15, 180, 600] }])),
   ...Object.fromEntries(
     names("work", 8).map((name) => [name, { consumer: "pull" as const, tracking: "none" as const }]),
   ),

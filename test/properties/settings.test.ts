@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect } from "vitest";
 import { queuePolicy } from "../../infra/policy.ts";
 import type { TopicProps } from "../../infra/props.ts";
-import { DEFAULT_BACKOFF } from "../../src/core/backoff.ts";
+import { type Backoff, DEFAULT_BACKOFF } from "../../src/core/backoff.ts";
 import { type TopicPolicy, topicPolicy } from "../../src/settings/policy.ts";
 import { topic } from "./kinds.ts";
 import { property } from "./property.ts";
@@ -32,6 +32,11 @@ const configured: fc.Arbitrary<Partial<TopicPolicy>> = fc.record(
   { requiredKeys: [], noNullPrototype: true },
 );
 
+/** The backoff as an app sets it. */
+function settingOf(given: Backoff): TopicProps["backoff"] {
+  return "waits" in given ? given.waits : { exponential: given };
+}
+
 describe("a topic's policy", () => {
   property("is what was configured, and defaults for the rest", [configured], (given) => {
     expect(topicPolicy(given)).toEqual({
@@ -50,10 +55,10 @@ describe("a topic's policy", () => {
   property(
     "is the same after a deployment, which writes only the values that differ from the defaults",
     [topic, configured],
-    (name, { ttr, ...given }) => {
-      const props = { ...given, ...(ttr && { ttr: { toSeconds: () => ttr } }) } as unknown as TopicProps;
+    (name, given) => {
+      const props = { ...given, ...(given.backoff && { backoff: settingOf(given.backoff) }) } as TopicProps;
       const { topics } = queuePolicy({ topics: { [name]: props } });
-      expect(topicPolicy(topics[name] ?? {})).toEqual(topicPolicy({ ...given, ...(ttr && { ttr }) }));
+      expect(topicPolicy(topics[name] ?? {})).toEqual(topicPolicy(given));
     },
   );
 });

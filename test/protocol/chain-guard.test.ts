@@ -142,7 +142,8 @@ test("a job that a caller replaces leaves its chain, and one that a handler repl
   );
   const { id } = await client.enqueue("orders", "file", { delay: 0 });
   await play(2 * SECOND);
-  const chainOfKey = async () => (await world.home((await client.getByKey("orders", "k")).id)).chain;
+  const chainOfKey = async () =>
+    (await world.home((await client.get({ topic: "orders", key: "k" })).id)).chain;
   expect(await chainOfKey()).toBe(`${id}.1`);
   await client.put("orders", "k", { body: 2, delay: "1h" });
   expect(await chainOfKey()).toBeUndefined();

@@ -185,7 +185,7 @@ export async function produce(scenes: Scenes): Promise<void> {
   const { newKey, withoutSqs } = scenes;
   const { producer, inHandler } = scenes;
   const key = newKey();
-  const options = { delay: "1h", ...secrets };
+  const options = { delay: "1h" as const, ...secrets };
   const { id } = await producer.enqueue("orders", marked(), { ...options, key });
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "keep" });
   // Without `cancelOn`, the key item and the home are two writes.
@@ -193,15 +193,15 @@ export async function produce(scenes: Scenes): Promise<void> {
   const near = { delay: 30, key: newKey(), onDuplicate: "keep" } as const;
   for (let i = 0; i < 2; i++) await producer.enqueue("orders", marked(), near);
   await producer.enqueue("orders", marked(), { ...options, key, onDuplicate: "replace" });
-  expect((await producer.getByKey("orders", key)).id).toBe(id);
+  expect((await producer.get({ topic: "orders", key })).id).toBe(id);
   for (const onDuplicate of ["keep", "replace"] as const) {
     await producer.enqueue("orders", marked(), { ...options, key, onDuplicate, idempotencyKey: newKey() });
   }
-  const once = { delay: "1h", idempotencyKey: newKey() };
+  const once = { delay: "1h", idempotencyKey: newKey() } as const;
   const body = marked();
   const first = await producer.enqueue("orders", body, once);
   expect((await producer.enqueue("orders", body, once)).id).toBe(first.id);
-  const pair = [1, 2].map(() => ({ topic: "orders", body: marked(), delay: "1h" }));
+  const pair = [1, 2].map(() => ({ topic: "orders", body: marked(), delay: "1h" as const }));
   await producer.enqueueMany(pair, { idempotencyKey: newKey() });
   await producer.enqueue("events", marked(), { delay: 215, idempotencyKey: newKey() });
   await producer.get(id);

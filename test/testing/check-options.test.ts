@@ -14,9 +14,11 @@ describe("a test queue", () => {
 
   test("refuses what is no duration or time", async () => {
     const topics = { orders: { handler: () => {} } };
-    await expect(createTestQueue({ topics }).advance("soon")).rejects.toThrow('such as "7d", got "soon"');
+    await expect(createTestQueue({ topics }).advance("soon" as "1m")).rejects.toThrow(
+      'duration must be a number of seconds (0 or more), or a text such as "90s", "30m", "1h30m" or "7d", got "soon"',
+    );
     expect(() => createTestQueue({ topics, now: "today" })).toThrow('+01:00[Europe/Paris], got "today"');
-    expect(() => createTestQueue({ topics: { work: { consumer: "pull", ttr: "x" } } })).toThrow(
+    expect(() => createTestQueue({ topics: { work: { consumer: "pull", ttr: "x" as "1s" } } })).toThrow(
       "work.ttr must be",
     );
   });
@@ -56,8 +58,8 @@ describe("a test queue", () => {
       /^topics.orders has an unknown setting "maxAttempt" \(did you mean "maxAttempts"\?\); allowed are handler, .*, maxAttempts, /,
     ],
     [
-      { topics: { orders: { handler: () => {}, backoff: { wait: [1] } } } },
-      'topics.orders.backoff has an unknown setting "wait" (did you mean "waits"?)',
+      { topics: { orders: { handler: () => {}, backoff: { exponential: { first: 1 } } } } },
+      'topics.orders.backoff.exponential has an unknown setting "first"',
     ],
   ])("refuses wrong options that plain JavaScript can give without types: %j", (options, message) => {
     const create = () => createTestQueue(options as never);

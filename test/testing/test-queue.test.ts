@@ -84,26 +84,28 @@ describe("a job", () => {
     expect(third?.error).toBe(thrown[2]);
   });
 
-  test.each([{ waits: ["1m", 120] }, { initial: "1m", factor: 2, max: "1h", jitter: 0 }])(
-    "waits by a backoff with durations: %j",
-    async (backoff) => {
-      const queue = queueOf(fail, { maxAttempts: 3, backoff });
-      await queue.client.enqueue("orders", 1, { delay: 0 });
-      await queue.advance("5m");
-      expect(times(queue.runs())).toEqual([
-        "2026-01-01T00:00:00.000Z 1",
-        "2026-01-01T00:01:00.000Z 2",
-        "2026-01-01T00:03:00.000Z 3",
-      ]);
-    },
-  );
+  const BACKOFFS: [NonNullable<TestTopic<unknown>["backoff"]>][] = [
+    [["1m", 120]],
+    [{ exponential: { initial: "1m", factor: 2, max: "1h", jitter: 0 } }],
+    [{ exponential: { initial: 60, jitter: 0 } }],
+  ];
+  test.each(BACKOFFS)("waits by a backoff with durations: %j", async (backoff) => {
+    const queue = queueOf(fail, { maxAttempts: 3, backoff });
+    await queue.client.enqueue("orders", 1, { delay: 0 });
+    await queue.advance("5m");
+    expect(times(queue.runs())).toEqual([
+      "2026-01-01T00:00:00.000Z 1",
+      "2026-01-01T00:01:00.000Z 2",
+      "2026-01-01T00:03:00.000Z 3",
+    ]);
+  });
 
   test("that is dead runs again when it is redriven", async () => {
     let fails = true;
     const handler = () => {
       if (fails) throw new Error("no bank");
     };
-    const queue = queueOf(handler, { maxAttempts: 2, backoff: { waits: [60] } });
+    const queue = queueOf(handler, { maxAttempts: 2, backoff: [60] });
     const { id } = await queue.client.enqueue("orders", 1, { delay: 0 });
     await queue.advance("5m");
     const dead: string[] = [];
@@ -159,7 +161,7 @@ describe("a job", () => {
 
   test("of an untracked topic runs, and again when it fails", async () => {
     const handler = (job: Job) => (job.attempt === 1 ? fail() : undefined);
-    const queue = queueOf(handler, { tracking: "none", backoff: { waits: [60] } });
+    const queue = queueOf(handler, { tracking: "none", backoff: [60] });
     await queue.client.enqueue("orders", 1, { delay: "2h" });
     await queue.advance("3h");
     expect(times(queue.runs())).toEqual(["2026-01-01T02:00:00.000Z 1", "2026-01-01T02:01:00.000Z 2"]);
@@ -170,7 +172,7 @@ describe("a handler", () => {
   test("can cancel a job that is due a millisecond later, and file another", async () => {
     const queue = queueOf(async ({ body }: Job<string>): Promise<void> => {
       if (body !== "first") return;
-      await queue.client.cancelByKey("orders", "second");
+      await queue.client.cancel({ topic: "orders", key: "second" });
       await queue.client.enqueue("orders", "more", { delay: "1h" });
     });
     await queue.client.enqueue("orders", "first", { delay: "30m" });
@@ -238,7 +240,9 @@ describe("a queue", () => {
   async function hour(seed: number) {
     const queue = createTestQueue({
       seed,
-      topics: { orders: { handler: fail, backoff: { initial: 60, factor: 2, max: 600, jitter: 1 } } },
+      topics: {
+        orders: { handler: fail, backoff: { exponential: { initial: 60, factor: 2, max: 600, jitter: 1 } } },
+      },
     });
     await queue.client.enqueueMany(
       [1, 2, 3].map((body) => ({ topic: "orders", body, delay: 60, spread: 60 })),

@@ -55,7 +55,7 @@ describe("what a topic's settings do in a test queue", () => {
   });
 
   test("a tombstone cancels jobs that are filed while it lasts, and no later jobs", async () => {
-    const orders = { handler, cancelOn: { ...PAID, tombstone: "10m" } };
+    const orders = { handler, cancelOn: { ...PAID, tombstone: "10m" as const } };
     const queue = createTestQueue({ topics: { orders } });
     await queue.publish(paid("17"));
     await queue.publish(paid("18"));

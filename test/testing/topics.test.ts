@@ -11,26 +11,23 @@ const REFUSED: readonly [object, string][] = [
     'topics.orders.window must be a range of hours, is "9-18 Shanghai"; allowed: two different times of day',
   ],
   [{ handler, maxAttempts: 0 }, "topics.orders.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
-  [{ handler, backoff: { waits: [] } }, 'topics.orders.backoff.waits must be a list of waits, is "0 waits"'],
+  [{ handler, backoff: [] }, 'topics.orders.backoff must be a list of waits, is "0 waits"'],
   [
-    { handler, backoff: { waits: ["15s", "11y"] } },
-    'orders.backoff.waits[1] must be seconds or a string such as "90s", got "11y"',
+    { handler, backoff: ["15s", "11y"] },
+    'topics.orders.backoff[1] must be a duration, is "11y"; allowed: a number of seconds (0 or more), or a text such as "90s"',
   ],
   [
-    { handler, backoff: { waits: ["4000d"] } },
-    "topics.orders.backoff.waits[0] must be a duration or a number of seconds, is 345600000; allowed: 0 to 316224000",
+    { handler, backoff: ["4000d"] },
+    "topics.orders.backoff[0] must be a duration, is 345600000; allowed: 0 to 316224000",
+  ],
+  [{ handler, backoff: [null] }, "backoff[0] must be a duration, is null; allowed: a number of seconds"],
+  [
+    { handler, backoff: ["15"] },
+    'orders.backoff[0] must be a duration, is "15"; allowed: a number of seconds',
   ],
   [
-    { handler, backoff: { waits: [null] } },
-    "backoff.waits[0] must be a duration or a number of seconds, is null",
-  ],
-  [
-    { handler, backoff: { waits: ["15"] } },
-    'orders.backoff.waits[0] must be seconds or a string such as "90s", got "15"',
-  ],
-  [
-    { handler, backoff: { initial: "soon", factor: 2, max: "1h", jitter: 0 } },
-    'orders.backoff.initial must be seconds or a string such as "90s", got "soon"',
+    { handler, backoff: { exponential: { initial: "soon", factor: 2, max: "1h", jitter: 0 } } },
+    'orders.backoff.exponential.initial must be a duration, is "soon"; allowed: a number of seconds',
   ],
   [{ handler, window: "09:00-18:00 BST" }, 'must be a range of hours, is "09:00-18:00 BST"'],
   [{ handler, maxPerSecond: -1 }, "topics.orders.maxPerSecond must be a number of starts a second, is -1"],
@@ -46,9 +43,14 @@ const REFUSED: readonly [object, string][] = [
     { handler, ifLate: { after: "1m", do: "skip" }, tracking: "none" },
     "topics.orders.ifLate needs a tracked topic",
   ],
+  [{ handler, ifLate: { after: "soon", do: "skip" } }, "orders.ifLate.after must be a duration"],
   [
-    { handler, ifLate: { after: "soon", do: "skip" } },
-    "orders.ifLate.after must be seconds or a string such",
+    { handler, ifLate: { after: 40_000_000, do: "skip" } },
+    "topics.orders.ifLate.after must be a duration, is 40000000; allowed: at most 31622400 as a number, which is seconds (did you mean milliseconds?)",
+  ],
+  [
+    { handler, backoff: { waits: ["15s"] } },
+    'topics.orders.backoff must be a list of waits, or exponential, is {"waits":["15s"]}; allowed: such as ["15s", "3m"]',
   ],
   [{ handler, spread: "1000d" }, "spread must be whole seconds, is 86400000; allowed: 0 to 86400 seconds"],
   [{ handler, ttr: 60 }, "topics.orders.ttr is allowed for a pull topic only, is 60; allowed: nothing here"],
@@ -71,10 +73,7 @@ const REFUSED: readonly [object, string][] = [
     { handler, cancelOn: [{ ...PAID, tombstone: "30d" }] },
     "topics.orders.cancelOn[0].tombstone must be whole seconds, is 2592000; allowed: 0 to 86400 seconds",
   ],
-  [
-    { handler, cancelOn: { ...PAID, tombstone: "x" } },
-    "orders.cancelOn.tombstone must be seconds or a string",
-  ],
+  [{ handler, cancelOn: { ...PAID, tombstone: "x" } }, "orders.cancelOn.tombstone must be a duration"],
   [{ handler, cancelOn: PAID, tracking: "none" }, "cancelOn needs a tracked topic"],
   [
     { handler, enqueueOn: { ...PAID, delay: 60, onDuplicate: "postpone" } },

@@ -21,7 +21,12 @@ import type { Topics } from "./topics.ts";
 export async function bodiesThatComeBack(client: Client<Topics>): Promise<string[]> {
   const filed = await client.enqueue("order-timeout", { orderId: "17" }, { delay: "30m" });
   const read = await client.get("id");
-  const byKey = await client.getByKey("refund", "key");
+  const refund = { topic: "refund", key: "key" } as const;
+  const byKey = await client.get(refund);
+  await client.reschedule(refund, { delay: 1, body: { refundId: "r-2" } });
+  const late = await client.cancelIfWaiting(refund);
+  for (const delay of ["1d2h3m4s5ms", "90s", "1h30m", "7d", "250ms", 0.5, "366d"] as const)
+    await client.reschedule(refund, { delay });
   const [pulled] = await client.receive("refund");
   const finished = await client.finish("refund", pulled?.receipt ?? "");
   const weekly = { expression: "rate(7 days)", topic: "refund", body: { refundId: "r-1" } } as const;
@@ -32,6 +37,7 @@ export async function bodiesThatComeBack(client: Client<Topics>): Promise<string
     filed.body.orderId,
     read.topic === "refund" ? read.body.refundId : read.body.orderId,
     byKey.body.refundId,
+    late.outcome === "cancelled" ? late.job.body.refundId : late.outcome,
     pulled?.body.refundId ?? "",
     finished.body?.refundId ?? "",
     schedule.body.refundId,
@@ -77,7 +83,7 @@ export async function bodiesAsJson(client: Client<{ t: Dated }>): Promise<unknow
   const body = { at: new Date(), price: { toJSON: () => 1 }, note: undefined, who: new Person() };
   await client.enqueue("t", body, { delay: 1 });
   const [pulled] = await client.receive("t");
-  const { body: read } = await client.getByKey("t", "key");
+  const { body: read } = await client.get({ topic: "t", key: "key" });
   const whole: {
     at: string;
     tags?: string[];
@@ -126,7 +132,7 @@ export async function schemasOfTopics(): Promise<unknown[]> {
 export async function testKit(): Promise<string[]> {
   const typed = createTestQueue<Topics>({
     topics: {
-      "order-timeout": { handler: handlers.byTopic, backoff: { waits: ["10m", 60] } },
+      "order-timeout": { handler: handlers.byTopic, backoff: ["10m", 60] },
       // The inline handler knows its job.
       refund: { handler: async ({ body }) => body.refundId.trim() },
     },
@@ -145,7 +151,7 @@ export async function testKit(): Promise<string[]> {
 }
 
 export function app(stack = new Stack(new App())): DelayQueue {
-  const backoff = { waits: [Duration.minutes(10), 60] };
+  const backoff = [Duration.minutes(10), 60];
   const queue = new DelayQueue<Topics>(stack, "Jobs", {
     topics: { "order-timeout": { backoff }, refund: {} },
   });

@@ -40,11 +40,37 @@ export async function wrongJobs(client: Client<Topics>, untyped: Client): Promis
   await client.reschedule("id", { delay: 1, dueAt: new Date() });
 }
 
+export async function wrongTimes(client: Client<Topics>, untyped: Client, text: string): Promise<void> {
+  // is not assignable to parameter of type '{ orderId: string; } & "give the time as the third argument: { delay } or { dueAt }"'.
+  await client.enqueue("order-timeout", { orderId: "17" });
+  // is not assignable to parameter of type '{ n: number; } & "give the time as the third argument: { delay } or { dueAt }"'.
+  await untyped.enqueue(text, { n: 17 });
+  // Argument of type 'any' is not assignable to parameter of type 'never'.
+  await untyped.enqueue(text, JSON.parse(text));
+  // Type '"30 minutes"' is not assignable to type 'Duration'.
+  await client.enqueue("order-timeout", { orderId: "17" }, { delay: "30 minutes" });
+  // Type '"1.5h"' is not assignable to type 'Duration'.
+  await client.reschedule("id", { delay: "1.5h" });
+  // Type '"30m1h"' is not assignable to type 'Duration | undefined'.
+  await client.redrive("refund", { delay: "30m1h" });
+  // Type 'string' is not assignable to type 'Duration'.
+  await client.put("order-timeout", "key", { delay: text, body: { orderId: "17" } });
+}
+
+export async function wrongNamesOfJobs(client: Client<Topics>): Promise<void> {
+  // '"order"' is not assignable to type '"order-timeout" | "refund"'.
+  await client.get({ topic: "order", key: "key" });
+  // 'text' does not exist in type '{ refundId: string; }'.
+  await client.reschedule({ topic: "refund", key: "key" }, { body: { text: "17" } });
+  // 'id' does not exist in type 'JobByKey<"order-timeout" | "refund">'.
+  await client.cancelIfWaiting({ id: "17" });
+  // '"order"' is not assignable to type '"order-timeout" | "refund"'.
+  await client.cancel({ topic: "order", key: "key" });
+  // Property 'refundId' does not exist on type '{ orderId: string; }'.
+  (await client.get({ topic: "order-timeout", key: "key" })).body.refundId;
+}
+
 export async function wrongTopics(client: Client<Topics>): Promise<void> {
-  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
-  await client.getByKey("order", "key");
-  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
-  await client.cancelByKey("order", "key");
   // '"order"' is not assignable to type '"order-timeout" | "refund" | undefined'.
   client.list({ topic: "order" });
   // '"order"' is not assignable to type '"order-timeout" | "refund" | undefined'.
@@ -75,8 +101,6 @@ export async function wrongTopics(client: Client<Topics>): Promise<void> {
   await client.retry("order", "receipt");
   // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
   await client.bury("order", "receipt");
-  // Property 'refundId' does not exist on type '{ orderId: string; }'.
-  (await client.getByKey("order-timeout", "key")).body.refundId;
 }
 
 export async function ungranted(worker: DirectWorker<Topics>, producer: DirectClient<Topics>): Promise<void> {

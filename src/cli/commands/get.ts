@@ -43,7 +43,7 @@ export function addGet(program: Command, open: Open): void {
         throw new UsageError("name one job: give an id, or --topic and --key");
       }
       const api = await client();
-      const job = byKey ? await api.getByKey(byKey.topic, byKey.key) : await api.get(id ?? "");
+      const job = await api.get(byKey ?? id ?? "");
       await (output.json ? output.document(job) : show(output, job));
     });
   examples(command, [

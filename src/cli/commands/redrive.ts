@@ -15,7 +15,7 @@ import {
   type Caution,
   type Filters,
   filtersOf,
-  ONLY_FOR_ONE,
+  onlyForOne,
   type Seen,
   seenAs,
 } from "../selection.ts";
@@ -48,7 +48,7 @@ export function addRedrive(program: Command, open: Open): void {
       if ((ids.length > 0 && max !== undefined) || (isNamed && isFiltered)) {
         throw new UsageError("name the dead jobs in one way: give ids, or --max, or filters");
       }
-      if (ifMatch !== undefined && ids.length !== 1) throw new UsageError(ONLY_FOR_ONE);
+      if (ifMatch !== undefined && ids.length !== 1) throw onlyForOne("--if-match");
       const pace = rate === undefined ? {} : { ratePerSecond: rate };
       if (isFiltered) {
         if (delay !== undefined) throw new UsageError("--delay must be given without filters");

@@ -15,7 +15,9 @@ import {
   chosenJobs,
   filtersOf,
   idOf,
-  ONLY_FOR_ONE,
+  type OneChosen,
+  onlyForOne,
+  refOf,
   type Seen,
   seenAs,
 } from "../selection.ts";
@@ -68,8 +70,8 @@ async function reschedule(open: Open, id: string | undefined, flags: Flags): Pro
     if (rate !== undefined) throw new UsageError("--rate must be given for many jobs only, not for one");
     return changeOne(session, chosen, ifMatch, { ...time, ...(await bodyOf(body, session)), reason });
   }
-  if (ifMatch !== undefined) throw new UsageError(ONLY_FOR_ONE);
-  if (body !== undefined) throw new UsageError("--body must be given for one job only, not for many");
+  if (ifMatch !== undefined) throw onlyForOne("--if-match");
+  if (body !== undefined) throw onlyForOne("--body");
   if (time === undefined) throw new UsageError("one of --delay, --due-at and --now must be given");
   const action = now ? { action: "run" as const } : { action: "move" as const, ...time };
   const pace = rate === undefined ? {} : { ratePerSecond: rate };
@@ -82,12 +84,13 @@ async function bodyOf(body: string | undefined, { surroundings }: Session): Prom
 
 async function changeOne(
   { output, client }: Session,
-  chosen: { ids: readonly string[] } | { topic: string; key: string },
+  chosen: OneChosen,
   ifMatch: number | undefined,
   change: Changes,
 ): Promise<void> {
   const api = await client();
-  const id = await idOf(api, chosen);
-  const job = await api.reschedule(id, { ...change, ...seenAs(id, ifMatch) });
+  const ref = ifMatch === undefined ? refOf(chosen) : await idOf(api, chosen);
+  const seen = typeof ref === "string" ? seenAs(ref, ifMatch) : {};
+  const job = await api.reschedule(ref, { ...change, ...seen });
   await output.told(job, changedLine(job));
 }

@@ -49,9 +49,13 @@ export async function getJob(ctx: Context, id: string, logs?: Logs): Promise<Job
   return { ...jobJson(ctx, home), ...waitJson(waits.get(id)), ...logUrlOf(logs, home) };
 }
 
-export async function getJobByKey(ctx: Context, { topic, key }: Keyed, logs?: Logs): Promise<JobJson> {
+export async function getJobByKey(ctx: Context, keyed: Keyed, logs?: Logs): Promise<JobJson> {
+  return getJob(ctx, await idByKey(ctx, keyed), logs);
+}
+
+export async function idByKey(ctx: Context, { topic, key }: Keyed): Promise<string> {
   requireTracked(ctx, topic, "a key");
-  return getJob(ctx, await idOfKey(ctx, topic, key), logs);
+  return idOfKey(ctx, topic, key);
 }
 
 export async function rescheduleJob(

@@ -10,7 +10,7 @@ const queue = new DelayQueue(stack, "Jobs", {
   topicsFile: join(import.meta.dirname, "topics.json"),
   topics: {
     "order-timeout": {},
-    refund: { maxAttempts: 3, backoff: { waits: [1, 2] } },
+    refund: { maxAttempts: 3, backoff: [1, 2] },
     "payment-notice": { maxPerSecond: 1 },
     reminder: {},
     thumbnail: { consumer: "pull", ttr: Duration.minutes(5) },

@@ -127,7 +127,7 @@ const keyed: File = async ({ program }, dueAt) => {
 
 const keyedAndCancelled: File = async (queue, dueAt) => {
   await keyed(queue, dueAt);
-  for (let i = 0; i < COUNT; i++) await queue.client.cancelByKey(TOPIC, `order-${i}`);
+  for (let i = 0; i < COUNT; i++) await queue.client.cancel({ topic: TOPIC, key: `order-${i}` });
 };
 
 const cancelled: File = async ({ program: ctx, client }, dueAt) => {

@@ -20,7 +20,11 @@ export const batch: Figure = {
   name: "batch",
   what: `batches of ${BATCH_JOBS} jobs, ${CALLERS} callers`,
   async measure(rig) {
-    const jobs = Array.from({ length: BATCH_JOBS }, () => ({ topic: TOPIC, delay: "1d", body: BODY }));
+    const jobs = Array.from({ length: BATCH_JOBS }, () => ({
+      topic: TOPIC,
+      delay: "1d" as const,
+      body: BODY,
+    }));
     const post = httpClient(rig.stack.url, CALLERS);
     const client = directOn(rig.ctx, console);
     const calls = Math.ceil(rig.count(COUNT) / BATCH_JOBS);

@@ -7,7 +7,7 @@ import type { Topic } from "../load.ts";
 /** Uses the construct as any app does. Leases and waits are short, so that crashed jobs run again within some minutes. */
 const app = new App();
 const stack = new Stack(app, "Torture");
-const tracked: TopicProps = { backoff: { waits: [1, 2, 5, 10] }, maxAttempts: 50 };
+const tracked: TopicProps = { backoff: [1, 2, 5, 10], maxAttempts: 50 };
 const queue = new DelayQueue(stack, "Jobs", {
   prefix: "torture",
   removable: true,

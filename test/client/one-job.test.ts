@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+import { MinutehandError } from "../../src/client/client.ts";
+import type { DirectClient } from "../../src/client/direct-client.ts";
+import { directOn } from "../../src/client/direct-client.ts";
+import { createTelemetry } from "../../src/environment/telemetry.ts";
+import { routes } from "../../src/http/route-table.ts";
+import { clientInside } from "../../src/testing/client-inside.ts";
+import { createWorld, MINUTE, type World } from "../support/world.ts";
+
+const { logger } = createTelemetry("minutehand");
+const http = ({ ctx }: World) => clientInside(ctx, console, routes);
+const CLIENTS: Record<string, (world: World) => DirectClient> = {
+  "over HTTP": http,
+  directly: ({ ctx }) => directOn(ctx, logger),
+};
+
+const BY_KEY = { topic: "work", key: "17" };
+
+/** What happens to a job that is due, before somebody cancels it. */
+const BEFORE: Record<string, (world: World) => Promise<unknown>> = {
+  cancelled: async () => {},
+  "cancelled, before": (world) => http(world).cancel(BY_KEY),
+  "cancelled, after a crash": async (world) => {
+    await http(world).receive("work");
+    await world.pass(MINUTE);
+  },
+  running: (world) => http(world).receive("work"),
+  done: (world) => pulled(world, (receipt) => http(world).finish("work", receipt)),
+  dead: (world) => pulled(world, (receipt) => http(world).bury("work", receipt)),
+  async expired(world) {
+    await world.pass(2 * MINUTE);
+    await http(world).receive("work");
+  },
+};
+
+async function pulled(world: World, settle: (receipt: string) => Promise<unknown>): Promise<void> {
+  const [job] = await http(world).receive("work");
+  await settle(job?.receipt ?? "");
+}
+
+describe.each(Object.keys(CLIENTS))("a call %s", (how) => {
+  const start = () => {
+    const world = createWorld();
+    return { world, client: CLIENTS[how]?.(world) as DirectClient };
+  };
+
+  test("for one job takes the job's id, or its topic and key", async () => {
+    for (const name of ["id", "key"]) {
+      const { client } = start();
+      const { id } = await client.enqueue("work", 1, { delay: "1h", key: "17" });
+      const job = name === "id" ? id : BY_KEY;
+      expect(await client.get(job)).toMatchObject({ id, body: 1 });
+      expect(await client.reschedule(job, { delay: "2h", body: 2 })).toMatchObject({ id, revision: 1 });
+      expect(await client.cancel(job)).toMatchObject({ id, state: "cancelled", body: 2 });
+      expect(await client.cancelIfWaiting(job)).toMatchObject({ outcome: "cancelled", job: { id } });
+    }
+  });
+
+  test.each([
+    [undefined, "got undefined"],
+    [17, "got 17"],
+    [{}, "got an object without fields"],
+    [{ topic: "work", kay: "17" }, "got an object with the fields topic, kay"],
+    [{ topic: "work", key: 17 }, "got an object with the fields topic, key"],
+    [{ id: "x", topic: "work", key: "17" }, "got an object with the fields id, topic, key"],
+  ])("for one job is refused if the job is named by %j", async (job, got) => {
+    const { client } = start();
+    const name = job as never;
+    const calls = [
+      () => client.get(name),
+      () => client.reschedule(name, { delay: 1 }),
+      () => client.cancel(name),
+      () => client.cancelIfWaiting(name),
+    ];
+    for (const call of calls)
+      await expect(call()).rejects.toMatchObject({
+        code: "bad-request",
+        message: expect.stringMatching(
+          new RegExp(`^a job must be given as its id, or as \\{ topic, key \\}.*${got}$`),
+        ),
+      });
+  });
+
+  test.each(Object.keys(BEFORE))("of cancelIfWaiting answers what became of a job: %s", async (name) => {
+    const { world, client } = start();
+    const { id } = await client.enqueue("work", 1, { delay: 0, key: "17", expiresAfter: "1m" });
+    await BEFORE[name]?.(world);
+    for (const job of [id, BY_KEY]) {
+      const answer = await client.cancelIfWaiting(job, { reason: "paid" });
+      expect(answer.outcome).toBe(name.split(",")[0]);
+      expect(answer.job?.state).toBe(answer.outcome === "cancelled" ? "cancelled" : undefined);
+    }
+  });
+
+  test("of cancelIfWaiting answers that there is no such job, and throws other errors", async () => {
+    const { client } = start();
+    expect(await client.cancelIfWaiting(BY_KEY)).toEqual({ outcome: "not-found" });
+    expect(await client.cancelIfWaiting("01KJMF8S00G00000000000000A")).toEqual({ outcome: "not-found" });
+    for (const job of ["x", { topic: "nowhere", key: "17" }, { topic: "events", key: "17" }])
+      await expect(client.cancelIfWaiting(job)).rejects.toThrow(MinutehandError);
+    await expect(client.cancelIfWaiting("x", { ifMatch: {} } as object)).rejects.toMatchObject({
+      message: expect.stringContaining("ifMatch"),
+    });
+  });
+});
