@@ -11,6 +11,7 @@ import { addGet } from "./commands/get.ts";
 import { addInit } from "./commands/init.ts";
 import { addList } from "./commands/list.ts";
 import { addLocal } from "./commands/local.ts";
+import { addMcp } from "./commands/mcp.ts";
 import { addPauses } from "./commands/pauses.ts";
 import { addProve } from "./commands/prove.ts";
 import { addReceiverSecret } from "./commands/receiver-secret.ts";
@@ -115,4 +116,5 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   program.commandsGroup("This program:");
   program.helpCommand("help [command]", "show the arguments and options of a command");
   addCompletion(program, open);
+  addMcp(program, open);
 }
