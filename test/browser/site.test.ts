@@ -111,7 +111,7 @@ test("on a phone each cell of a table is within the page, with the head of its c
 
 test.each([
   ["unknown-topic", "/reference/errors.html#unknown-topic"],
-  ["maximumConcurrency", "/reference/configuration.html#maximumconcurrency"],
+  ["maxFiledPerChain", "/reference/configuration.html#maxfiledperchain"],
 ])("the search for %s leads to its row first", async (text, path) => {
   const page = await browser.open("/start.html", { base });
   await page.getByRole("button", { name: "Search" }).first().click();
