@@ -14,6 +14,7 @@ import { addImport } from "./commands/import.ts";
 import { addInit } from "./commands/init.ts";
 import { addList } from "./commands/list.ts";
 import { addLocal } from "./commands/local.ts";
+import { addMcp } from "./commands/mcp.ts";
 import { addPauses } from "./commands/pauses.ts";
 import { addProve } from "./commands/prove.ts";
 import { addReceiverSecret } from "./commands/receiver-secret.ts";
@@ -123,4 +124,5 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   program.commandsGroup("This program:");
   program.helpCommand("help [command]", "show the arguments and options of a command");
   addCompletion(program, open);
+  addMcp(program, open);
 }

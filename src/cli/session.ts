@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
+import { type Call, callOver } from "../client/call.ts";
 import type { Client } from "../client/client.ts";
-import { type ClientOptions, createClient } from "../client/http-client.ts";
+import { type ClientOptions, createClient, transportFor } from "../client/http-client.ts";
 import { UsageError } from "./cli-error.ts";
 import { createOutput, type Output } from "./output.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -33,6 +34,8 @@ export type Session = {
   target(): Promise<Target>;
   /** Creates the client of the target. `patience`: other timeouts and retries than usual. */
   client(patience?: Patience): Promise<Client>;
+  /** Creates what calls any path of the target, as its client would. */
+  call(): Promise<Call>;
   /** Whether a person can answer a question: stdin and stderr are terminals. */
   readonly isAttended: boolean;
   /** Asks for a line of text; answers `""` at the end of the input. */
@@ -62,18 +65,7 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     found ??= findTarget(options, surroundings, timeout);
     return found;
   };
-  async function ask(question: string): Promise<string> {
-    stderr.write(`${question} `);
-    // In readline's terminal mode, Ctrl-C would not send a signal to the process.
-    const lines = createInterface({ input: stdin, terminal: false });
-    try {
-      for await (const line of lines) return line.trim();
-      return "";
-    } finally {
-      // The iterator leaves stdin open. Without this call the process would not end.
-      lines.close();
-    }
-  }
+  const ask = (question: string) => askOn(surroundings, question);
   return {
     options,
     surroundings,
@@ -84,6 +76,10 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
       const { stack: _, ...found } = await target(patience.timeout);
       return withHint(() => createClient({ ...found, ...patience }));
     },
+    async call() {
+      const { stack: _, ...found } = await target();
+      return withHint(() => callOver(transportFor({ ...found, ...USUAL }), found.url));
+    },
     isAttended: stdin.isTTY === true && stderr.isTTY === true,
     ask,
     atInterrupt(work) {
@@ -92,6 +88,19 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     undo: async () => undo?.(),
     confirm: async (question) => /^y(es)?$/i.test(await ask(`${question} [y/N]`)),
   };
+}
+
+async function askOn({ stdin, stderr }: Surroundings, question: string): Promise<string> {
+  stderr.write(`${question} `);
+  // In readline's terminal mode, Ctrl-C would not send a signal to the process.
+  const lines = createInterface({ input: stdin, terminal: false });
+  try {
+    for await (const line of lines) return line.trim();
+    return "";
+  } finally {
+    // The iterator leaves stdin open. Without this call the process would not end.
+    lines.close();
+  }
 }
 
 /** Calls `make`. If a region or a token is missing or wrong, throws a `UsageError` that names the options. */

@@ -28,6 +28,7 @@ export type Shape = Readonly<Record<string, "string" | "number" | "array" | "obj
 type Sent = {
   query?: Query;
   body?: object;
+  headers?: Readonly<Record<string, string>>;
   idempotencyKey?: string | undefined;
   ifMatch?: SeenOptions["ifMatch"] | undefined;
   signal?: AbortSignal | undefined;
@@ -46,11 +47,12 @@ export function callOver(transport: Transport, url: string): Call {
     method: string,
     path: string,
     shape: Shape,
-    { query = {}, body, idempotencyKey, ifMatch, signal, carrying }: Sent = {},
+    { query = {}, body, headers: given = {}, idempotencyKey, ifMatch, signal, carrying }: Sent = {},
   ) => {
     signal?.throwIfAborted();
     const target = `${base}${path}${searchOf(query)}`;
     const headers = {
+      ...given,
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...(idempotencyKey === undefined ? {} : { "idempotency-key": String(idempotencyKey) }),
       ...(ifMatch === undefined ? {} : { "if-match": `"${tagOf(ifMatch)}"` }),

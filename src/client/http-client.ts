@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { LONGEST_TIMER } from "../core/constants.ts";
 import { authorizeBy } from "./authorize.ts";
+import type { Transport } from "./call.ts";
 import {
   type SchemaOptions,
   type TopicBodies,
@@ -50,8 +51,18 @@ export function createClient<const Schemas extends TopicSchemas>(
 ): Client<TopicsOf<Schemas>>;
 export function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics>;
 export function createClient<Topics = TopicBodies>(options: ClientOptions): Client<Topics> {
+  const transport = transportFor(options);
+  const { url, schemas } = options;
+  return withSchemas(
+    clientOver<Topics>({ transport: withChain(transport), url, clock: Date.now, newKey: randomUUID }),
+    schemas,
+  );
+}
+
+/** The transport of `createClient`. It throws the same errors for options. */
+export function transportFor(options: ClientOptions): Transport {
   checkClientOptions(options);
-  const { url, auth, schemas, timeout = TIMEOUT, retries = RETRIES } = options;
+  const { url, auth, timeout = TIMEOUT, retries = RETRIES } = options;
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
     throw new RangeError(`url must be the URL of an API, such as https://api.example.com, got ${url}`);
   }
@@ -74,17 +85,7 @@ export function createClient<Topics = TopicBodies>(options: ClientOptions): Clie
     '"iam", "none" or { bearer } with a token or a function',
   );
   const authorize = authorizeBy(options);
-  const transport = httpTransport({
-    authorize,
-    timeout,
-    retries,
-    firstWait: FIRST_WAIT,
-    random: Math.random,
-  });
-  return withSchemas(
-    clientOver<Topics>({ transport: withChain(transport), url, clock: Date.now, newKey: randomUUID }),
-    schemas,
-  );
+  return httpTransport({ authorize, timeout, retries, firstWait: FIRST_WAIT, random: Math.random });
 }
 
 function check(option: string, holds: boolean, actual: string | number, allowed: string): void {

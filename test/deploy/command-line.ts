@@ -16,7 +16,7 @@ const LOCALSTACK_HELP = `Deploys the app without its HTTP API to LocalStack with
 
   npm run test:localstack [-- --prepare]
 
-  --prepare      only fills the cache of the LocalStack that needs no docker
+  --prepare      only fills the cache of the LocalStack that needs no docker; does nothing if LOCALSTACK_ENDPOINT is set
 
 Uses the LocalStack at LOCALSTACK_ENDPOINT. If this is not set, uses the LocalStack that answers at http://127.0.0.1:4566
 (docker compose up -d localstack). If none answers, starts one without docker by start.sh in ../shared/localstack, or in the

@@ -17,7 +17,11 @@ const CACHE_VARIABLE = "MINUTEHAND_LOCALSTACK_CACHE";
 const IS_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 13))";
 
 await runSession("test:localstack", readLocalStackOptions, async (session, { prepare }) => {
-  if (prepare) return startLocalStack(session);
+  if (prepare) {
+    // A LocalStack that the caller has started needs no preparation.
+    if (process.env.LOCALSTACK_ENDPOINT === undefined) await startLocalStack(session);
+    return;
+  }
   const endpoint = await findLocalStack(session);
   const env = emulatorEnvironment(endpoint);
   const context = [RECEIVERS_HERE, ...(cannot("localstack", "http-api") ? ["api=none"] : [])];

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { buildPage } from "../../console/build.ts";
 import { BUILT_FOLDER } from "../../console/page-files.ts";
 import { buildFunction, CONSTRUCT_FUNCTIONS, entryOf } from "../../infra/bundling/build.ts";
@@ -29,6 +29,7 @@ rmSync(OUT, { recursive: true, force: true });
 mkdirSync(OUT, { recursive: true });
 compile([...entriesOf(manifest), ...PROGRAMS]);
 nameImportedTypes();
+dropInnerTypes(manifest);
 // The code reads its version, and those of the optional packages, from this file. tsc has copied the whole manifest, whose paths would be
 // wrong in this folder. `init` reads from it which packages an app needs, and in which versions.
 // Bundlers read from it that they may leave out unused modules.
@@ -90,4 +91,18 @@ function nameImportedTypes(): void {
     const text = readFileSync(path, "utf8");
     writeFileSync(path, text.replace(/((?:from |import\()"\.[^"]*)\.ts"/g, '$1.js"'));
   }
+}
+
+/** Deletes the declarations that no declaration of an export imports: users cannot import them, and they take 2 MB of a disk. */
+function dropInnerTypes(manifest: Manifest): void {
+  const kept = new Set<string>();
+  const keep = (path: string): void => {
+    if (kept.has(path)) return;
+    kept.add(path);
+    for (const [, imported = ""] of readFileSync(path, "utf8").matchAll(/(?:from |import\()"(\.[^"]*)\.js"/g))
+      keep(join(dirname(path), `${imported}.d.ts`));
+  };
+  for (const { types } of codeOf(manifest)) keep(join(ROOT, types));
+  for (const file of readdirSync(OUT, { recursive: true, encoding: "utf8" }))
+    if (file.endsWith(".d.ts") && !kept.has(join(OUT, file))) rmSync(join(OUT, file));
 }

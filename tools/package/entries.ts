@@ -29,12 +29,19 @@ export function readManifest(root: string): Manifest {
   return JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 }
 
-/** The exports that are code, such as `client`, with the JavaScript of each as ESM and as CommonJS, relative to the root. */
-export function codeOf({ exports }: Manifest): { name: string; esm: string; commonJs: string }[] {
+/** The exports that are code, such as `client`, with the JavaScript of each as ESM and as CommonJS and its types, relative to the root. */
+export function codeOf({
+  exports,
+}: Manifest): { name: string; esm: string; commonJs: string; types: string }[] {
   return Object.entries(exports).flatMap(([path, target]) =>
     typeof target === "string"
       ? []
-      : [{ name: path.replace("./", ""), esm: target.default, commonJs: target.require }],
+      : [
+          {
+            ...{ name: path.replace("./", ""), types: target.types },
+            ...{ esm: target.default, commonJs: target.require },
+          },
+        ],
   );
 }
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const vitepress = join(ROOT, "node_modules", "vitepress", "bin", "vitepress.js");
   // Vitest's NODE_ENV is "test", with which VitePress would build a page for development.
   const env = { ...process.env, NODE_ENV: "production" };
-  execFileSync(process.execPath, [vitepress, "build", "tools/site", "--outDir", site], {
+  execFileSync(process.execPath, [vitepress, "build", "tools/site", "--outDir", site, "--base", "/"], {
     cwd: ROOT,
     env,
     stdio: "pipe",
@@ -90,4 +90,47 @@ test.each(["light", "dark"] as const)(
 test("without JavaScript the page says that it needs JavaScript", async () => {
   const page = await browser.open(PAGE, { base, javaScriptEnabled: false });
   await page.getByText("The form needs JavaScript.").waitFor();
+});
+
+test("on a phone each cell of a table is within the page, with the head of its column", async () => {
+  const page = await browser.open("/reference/errors.html", {
+    base,
+    viewport: { width: 360, height: 760 },
+  });
+  await page.getByText("No topic of this name is deployed.").waitFor();
+  await expectNoOverflow(page);
+  const cells = await page.locator(".vp-doc td").evaluateAll((all) =>
+    all.map((cell) => ({
+      right: cell.getBoundingClientRect().right,
+      head: getComputedStyle(cell, "::before").content,
+    })),
+  );
+  expect(Math.max(...cells.map(({ right }) => right))).toBeLessThanOrEqual(360);
+  expect(cells.slice(0, 3).map(({ head }) => head)).toEqual(["none", '"status"', '"meaning"']);
+});
+
+test.each([
+  ["unknown-topic", "/reference/errors.html#unknown-topic"],
+  ["maxFiledPerChain", "/reference/configuration.html#maxfiledperchain"],
+])("the search for %s leads to its row first", async (text, path) => {
+  const page = await browser.open("/start.html", { base });
+  await page.getByRole("button", { name: "Search" }).first().click();
+  await page.getByRole("searchbox").fill(text);
+  const first = page.locator(".results a").first();
+  await first.waitFor();
+  expect(await first.getAttribute("href")).toBe(path);
+  await first.click();
+  const row = page.locator(`tr[id="${path.split("#")[1]}"]`);
+  expect(await row.locator("code").first().textContent()).toBe(text);
+});
+
+test("the sidebar opens the section of the page, and marks the page", async () => {
+  const page = await browser.open("/internals/decisions/keys.html", { base });
+  const sidebar = page.getByRole("navigation", { name: "Sidebar" });
+  await sidebar.getByText("One transaction files a key").waitFor();
+  expect(await sidebar.locator(".is-link.is-active .text").allTextContents()).toEqual([
+    expect.stringMatching(/^One transaction files a key/),
+  ]);
+  expect(await sidebar.getByText("Crash table").isVisible()).toBe(true);
+  expect(await sidebar.getByText("Webhooks", { exact: true }).isVisible()).toBe(false);
 });
