@@ -42,6 +42,7 @@ const UNSAYABLE = [
   /^exactly one of delay and dueAt must be given, got (?:none|both)$/,
   /^delay and dueAt must not both be given$/,
   /^ids and max must not both be given$/,
+  /^at least one of topic, tag, group and keyPrefix must be given, or all jobs would be erased$/,
   /^must be absent without a key$/,
   /^must be given with onDuplicate postpone, and absent otherwise$/,
 ];
