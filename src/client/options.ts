@@ -85,7 +85,7 @@ export type ForecastQuery<T extends string = string> = Range & CallOptions & { t
 export type CountQuery<T extends string = string> = ForecastQuery<T> & { step?: number };
 
 export type NewSchedule<T extends string = string, Body = unknown> = JobOptions & {
-  /** `cron(…)`, `rate(…)` or `at(…)`. */
+  /** `cron(…)`, `rate(…)` or `at(…)`; or five fields of cron such as `0 9 * * 1-5`, or `@daily`. */
   expression: string;
   /** An IANA name; UTC by default. */
   timezone?: string;

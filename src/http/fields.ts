@@ -154,7 +154,7 @@ export const flexibleWindow = duration.check(
 );
 
 // src/cron/ refuses what it cannot parse.
-const EXPRESSION_RULE = `must be cron(…), rate(…) or at(…) of at most ${EXPRESSION_CHARS} characters`;
+const EXPRESSION_RULE = `must be cron(…), rate(…) or at(…), or five fields of cron, of at most ${EXPRESSION_CHARS} characters`;
 export const expression = z
   .string({ error: EXPRESSION_RULE })
   .check(z.maxLength(EXPRESSION_CHARS, { error: EXPRESSION_RULE }));
