@@ -21,6 +21,10 @@ export interface CheckedJob<Body> {
   readonly attempt: number;
   readonly key: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The name of the schedule that has filed the job. Absent of other jobs. */
+  readonly schedule?: string;
+  /** The time of the schedule's occurrence, also in a late run or a retry. Absent if a call of `/run` has filed the job. */
+  readonly scheduledFor?: Date;
   /** Aborted shortly before the function times out. Lambda kills a handler that goes on, and the run counts as a failed attempt. */
   readonly signal: AbortSignal;
   /**
@@ -54,6 +58,8 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       attempt: job.attempt,
       key: job.key,
       headers: { ...job.headers },
+      ...(job.schedule !== undefined && { schedule: job.schedule }),
+      ...(job.scheduledFor !== undefined && { scheduledFor: new Date(job.scheduledFor) }),
       signal,
       retryIn(duration) {
         const wait = parseDuration(duration);
