@@ -3,7 +3,7 @@ import { DAY, LONGEST_DELAY } from "../core/constants.ts";
 import { isJobId } from "../core/job-id.ts";
 import { instantRule, iso, parseDuration, parseInstant } from "../general/times.ts";
 import { type JobSummary, STATES } from "../http/answers/jobs.ts";
-import { reason, topic } from "../http/fields.ts";
+import { reason, shift, topic } from "../http/fields.ts";
 
 /** Parsers of arguments and options. An error states the rule, and commander adds the name of the option or argument. */
 
@@ -54,6 +54,13 @@ export const REASON = [
   "why: the timeline of each job and the pause show it",
   reasonText,
 ] as const;
+
+export function shiftArgument(text: string): number | string {
+  const asked = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+  const { error } = shift.safeParse(asked);
+  if (error === undefined) return asked;
+  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+}
 
 export function durationArgument(text: string): number | string {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text;

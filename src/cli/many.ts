@@ -15,6 +15,9 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
   redrive: { verb: "redrive", done: "redriven", range: "that died" },
 };
 
+/** A topic easily runs as many jobs in one second. */
+const CROWD = 100;
+
 /**
  * Counts, asks, and changes. `--yes` and `--cursor` skip the first two, `--dry-run` the others. Throws `UsageError` if it must ask without
  * a terminal, `CliError` if the user does not confirm or some jobs could not be changed.
@@ -30,12 +33,18 @@ export async function changeMany(session: Session, request: BulkRequest, caution
   }
   const counted = await run(session, { ...request, dryRun: true });
   const changeable = counted.matched - leftOf(counted);
-  const plan = `${verb} ${jobsOf(changeable, counted, request)}`;
+  const plan = `${verb} ${jobsOf(changeable, counted, request)}${crowdOf(changeable, request)}`;
   if (caution.dryRun) return output.told(counted, `would ${plan}`);
   if (changeable === 0) return output.note(`there is nothing to do: would ${plan}`);
   if (!(await session.confirm(`${plan}?`))) throw new CliError(`nothing was ${done}`);
   // Change exactly the range that was counted. A default range would be later by now.
   return change(session, { ...request, from: counted.from, to: counted.to });
+}
+
+/** Warns if so many jobs would become due in the same second. */
+function crowdOf(count: number, { action, shift, ratePerSecond }: BulkRequest): string {
+  if (action !== "move" || shift !== undefined || ratePerSecond !== undefined || count <= CROWD) return "";
+  return ", all to the same second (--shift moves each by as much, and --rate spreads them)";
 }
 
 async function change(session: Session, request: BulkRequest): Promise<void> {

@@ -107,7 +107,7 @@ export type RedriveRequest = RepeatableOptions &
     ratePerSecond?: number;
   };
 
-/** `delay` and `dueAt` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`. */
+/** `delay`, `dueAt` and `shift` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel` or `shift`. */
 export type BulkRequest<T extends string = string> = Range &
   AnyTime &
   Filters &
@@ -118,6 +118,8 @@ export type BulkRequest<T extends string = string> = Range &
     /** Whether to count the jobs and change nothing. */
     dryRun?: boolean;
     ratePerSecond?: number;
+    /** Moves each job by as much: a duration, or `"-30m"` to make the jobs earlier. A job whose new time has passed runs at once, and is late. */
+    shift?: Duration;
     /** The cursor of an interrupted bulk of the same request, which then continues. */
     cursor?: string;
   };
