@@ -98,7 +98,11 @@ export type ScheduleProps<Topics = Record<string, unknown>> = {
 type DeclaredSchedule<Topic, Body> = {
   /** The topic of the jobs. */
   readonly topic: Topic;
-  /** When a job is filed: `cron(minutes hours day-of-month month day-of-week year)`, as `docs/guides/schedules.md` explains. */
+  /**
+   * When a job is filed: `cron(minutes hours day-of-month month day-of-week year)`, the five fields of cron, or a name such as `@daily`, as
+   * `docs/guides/schedules.md` explains.
+   * @example "0 2 * * 1-5"
+   */
   readonly expression: string;
   /**
    * The time zone of the expression: a name of the IANA database.

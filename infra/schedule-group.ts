@@ -4,6 +4,7 @@ import { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnSchedule, ScheduleGroup as SchedulerGroup } from "aws-cdk-lib/aws-scheduler";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import { schedulerExpression } from "../src/cron/crontab.ts";
 import { grantQueues } from "./access.ts";
 import { secondsOf } from "./app-duration.ts";
 import type { ScheduleProps } from "./props.ts";
@@ -73,7 +74,7 @@ export class ScheduleGroup extends Construct {
     const declared = new CfnSchedule(this, `Declared-${name}`, {
       name,
       groupName: this.group.scheduleGroupName,
-      scheduleExpression: expression,
+      scheduleExpression: schedulerExpression(expression),
       scheduleExpressionTimezone: timezone,
       state: paused ? "DISABLED" : "ENABLED",
       flexibleTimeWindow: flexibleWindow

@@ -1,4 +1,5 @@
 import cronstrue from "cronstrue";
+import { schedulerExpression } from "../../src/cron/crontab.ts";
 import { parseExpression } from "../../src/cron/expression.ts";
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import { startOfDay, type Zone } from "./times.ts";
@@ -16,8 +17,9 @@ export function wordsOrExpression({
   }
 }
 
-/** Says in words when an expression occurs. Throws `RangeError` for an expression that EventBridge Scheduler refuses. */
-export function wordsOf(expression: string, timezone: string): string {
+/** Says in words when an expression occurs. Throws `RangeError` for an expression that the API refuses. */
+export function wordsOf(text: string, timezone: string): string {
+  const expression = schedulerExpression(text);
   parseExpression(expression, { timezone });
   const [, kind, inner = ""] = /^(cron|rate|at)\((.*)\)$/.exec(expression) ?? [];
   if (kind === "rate") return `Every ${inner.replace(/^1 /, "")}`;
@@ -33,7 +35,7 @@ export type Occurring = Pick<ScheduleSummary, "expression" | "timezone" | "next"
 /** The next occurrences after `after`, at most `most`. Times are ms since the epoch. Throws `RangeError` for a wrong expression. */
 export function occurrencesOf(schedule: Occurring, after: number, before: number, most: number): number[] {
   const { expression, timezone, start, end, next: known } = schedule;
-  const recurrence = parseExpression(expression, {
+  const recurrence = parseExpression(schedulerExpression(expression), {
     timezone,
     ...(start === undefined ? {} : { start: Date.parse(start) }),
     ...(end === undefined ? {} : { end: Date.parse(end) }),

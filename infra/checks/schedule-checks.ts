@@ -6,6 +6,7 @@ import { JOB_OPTIONS, type JobOption } from "../../src/core/job-options.ts";
 import { parseJson, toJson } from "../../src/core/json.ts";
 import { lostByJson } from "../../src/core/kept-by-json.ts";
 import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../../src/core/occurrence.ts";
+import { schedulerExpression } from "../../src/cron/crontab.ts";
 import { parseExpression } from "../../src/cron/expression.ts";
 import { unknownNames } from "../../src/general/unknown-names.ts";
 import { durationCheck } from "../../src/settings/form-checks.ts";
@@ -69,7 +70,7 @@ export function endedSchedules(
   return Object.entries(schedules)
     .filter(
       ([, { expression, timezone = "UTC" }]) =>
-        parseExpression(expression, { timezone }).next(now) === undefined,
+        parseExpression(schedulerExpression(expression), { timezone }).next(now) === undefined,
     )
     .map(
       ([name, { expression }]) =>
@@ -78,21 +79,25 @@ export function endedSchedules(
     );
 }
 
+const ONLY_CRON = "expression must be cron(…), because a template does not know when a rate begins";
+
 function expressionCheck(at: string, { expression, timezone = "UTC" }: ScheduleProps): Check {
-  const isCron = typeof expression === "string" && expression.startsWith("cron(");
-  const fault = isCron ? expressionFault(expression, timezone) : undefined;
+  const fault = expressionFault(expression, timezone);
   return {
-    holds: isCron && fault === undefined,
-    rule: `${at}.${fault ?? "expression must be cron(…), because a template does not know when a rate begins"}`,
+    holds: fault === undefined,
+    rule: `${at}.${fault ?? ONLY_CRON}`,
     actual: fault?.startsWith("timezone") ? timezone : expression,
     allowed: "cron(…) in an IANA time zone, such as cron(0/15 * * * ? *) for every 15 minutes",
   };
 }
 
 /** Begins with the name of the prop. */
-function expressionFault(expression: string, timezone: string): string | undefined {
+function expressionFault(expression: unknown, timezone: string): string | undefined {
   try {
-    const next = parseExpression(expression, { timezone }).next(0);
+    // Plain JavaScript may give no text.
+    const written = typeof expression === "string" ? schedulerExpression(expression) : "";
+    if (!written.startsWith("cron(")) return ONLY_CRON;
+    const next = parseExpression(written, { timezone }).next(0);
     return next === undefined ? "expression must have an occurrence" : undefined;
   } catch (error) {
     if (error instanceof RangeError) return error.message;

@@ -11,7 +11,7 @@ import {
   parseInstant,
 } from "../general/times.ts";
 import { type JobSummary, STATES } from "../http/answers/jobs.ts";
-import { reason, topic } from "../http/fields.ts";
+import { reason, shift, topic } from "../http/fields.ts";
 
 /** Parsers of arguments and options. An error states the rule, and commander adds the name of the option or argument. */
 
@@ -62,6 +62,13 @@ export const REASON = [
   "why: the timeline of each job and the pause show it",
   reasonText,
 ] as const;
+
+export function shiftArgument(text: string): Duration {
+  const asked = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : (text as DurationText);
+  const { error } = shift.safeParse(asked);
+  if (error === undefined) return asked;
+  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
+}
 
 export function durationArgument(text: string): Duration {
   const asked = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (text as DurationText);

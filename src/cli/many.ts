@@ -16,6 +16,9 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
   redrive: { verb: "redrive", done: "redriven", range: "that died" },
 };
 
+/** A topic easily runs as many jobs in one second. */
+const CROWD = 100;
+
 type Asked = { dryRun?: boolean; cursor?: string };
 type Sums = Pick<BulkResult, "matched" | "changed" | "skipped" | "errors" | "cursor">;
 
@@ -27,6 +30,8 @@ export type Way<Request extends Asked, Result extends Sums> = {
   readonly call: (api: Client, request: Request, onProgress: (sums: Result) => void) => Promise<Result>;
   /** Says which jobs these are. */
   readonly jobs: (count: number, result: Result) => string;
+  /** What to consider before so many jobs are changed. An empty text: nothing. */
+  readonly warning: (count: number) => string;
   /** Says how far the work has come. `undefined`: it is done. */
   readonly reached: (sums: Result) => string | undefined;
   /** Answers the request that changes exactly the jobs that were counted. */
@@ -44,6 +49,7 @@ export function changeMany(session: Session, request: BulkRequest, caution: Caut
     ...{ verb, done, hint: "" },
     call: (api, asked, onProgress) => api.bulk(asked, onProgress),
     jobs: (count, result) => `${many(count)} of ${topic} ${range} from ${result.from} to ${result.to}`,
+    warning: (count) => crowdOf(count, request),
     // The cursor is tied to the request, so print the times of the request and not those of the answer.
     flags: ({ from, to }) =>
       Object.entries({ from, to })
@@ -76,11 +82,17 @@ export async function changeSome<Request extends Asked, Result extends Sums>(
   }
   const counted = await run(session, way, { ...request, dryRun: true });
   const changeable = counted.matched - leftOf(counted);
-  const plan = `${verb} ${way.jobs(changeable, counted)}`;
+  const plan = `${verb} ${way.jobs(changeable, counted)}${way.warning(changeable)}`;
   if (caution.dryRun) return output.told(counted, `would ${plan}`);
   if (changeable === 0) return output.note(`there is nothing to do: would ${plan}`);
   if (!(await session.confirm(`${plan}?`))) throw new CliError(`nothing was ${done}`);
   return change(session, way, way.asCounted(counted));
+}
+
+/** Warns if so many jobs would become due in the same second. */
+function crowdOf(count: number, { action, shift, ratePerSecond }: BulkRequest): string {
+  if (action !== "move" || shift !== undefined || ratePerSecond !== undefined || count <= CROWD) return "";
+  return ", all to the same second (--shift moves each by as much, and --rate spreads them)";
 }
 
 async function change<Request extends Asked, Result extends Sums>(

@@ -72,7 +72,7 @@ const REDRIVE: Names<RedriveRequest> = {
   ...SEEN,
 };
 const BULK: Names<BulkRequest> = {
-  ...{ action: true, topic: true, dryRun: true, ratePerSecond: true, cursor: true },
+  ...{ action: true, topic: true, dryRun: true, ratePerSecond: true, shift: true, cursor: true },
   ...{ ...RANGE, ...TIME, ...FILTERS, ...BATCH },
 };
 const ERASE: Names<EraseRequest> = {

@@ -85,7 +85,7 @@ export type ForecastQuery<T extends string = string> = Range & CallOptions & { t
 export type CountQuery<T extends string = string> = ForecastQuery<T> & { step?: number };
 
 export type NewSchedule<T extends string = string, Body = unknown> = JobOptions & {
-  /** `cron(…)`, `rate(…)` or `at(…)`. */
+  /** `cron(…)`, `rate(…)` or `at(…)`; or five fields of cron such as `0 9 * * 1-5`, or `@daily`. */
   expression: string;
   /** An IANA name; UTC by default. */
   timezone?: string;
@@ -107,7 +107,7 @@ export type RedriveRequest = RepeatableOptions &
     ratePerSecond?: number;
   };
 
-/** `delay` and `dueAt` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`. */
+/** `delay`, `dueAt` and `shift` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel` or `shift`. */
 export type BulkRequest<T extends string = string> = Range &
   AnyTime &
   Filters &
@@ -118,6 +118,8 @@ export type BulkRequest<T extends string = string> = Range &
     /** Whether to count the jobs and change nothing. */
     dryRun?: boolean;
     ratePerSecond?: number;
+    /** Moves each job by as much: a duration, or `"-30m"` to make the jobs earlier. A job whose new time has passed runs at once, and is late. */
+    shift?: Duration;
     /** The cursor of an interrupted bulk of the same request, which then continues. */
     cursor?: string;
   };

@@ -21,6 +21,10 @@ export interface CheckedJob<Body> {
   readonly attempt: number;
   readonly key: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** The name of the schedule that has filed the job. Absent of other jobs. */
+  readonly schedule?: string;
+  /** The time of the schedule's occurrence, also in a late run or a retry. Absent if a call of `/run` has filed the job. */
+  readonly scheduledFor?: Date;
   /** Aborted shortly before the function times out. Lambda kills a handler that goes on, and the run counts as a failed attempt. */
   readonly signal: AbortSignal;
   /**
@@ -54,18 +58,11 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       attempt: job.attempt,
       key: job.key,
       headers: { ...job.headers },
+      ...(job.schedule !== undefined && { schedule: job.schedule }),
+      ...(job.scheduledFor !== undefined && { scheduledFor: new Date(job.scheduledFor) }),
       signal,
       retryIn(duration) {
-        const instead = insteadOfMilliseconds(duration);
-        if (instead !== undefined) throw new RangeError(`retryIn takes ${instead}, got ${duration}`);
-        const wait = parseDuration(duration);
-        const longest = job.untracked ? LONGEST_UNTRACKED_WAIT : LONGEST_DELAY;
-        if (wait === undefined || wait > longest) {
-          const most = job.untracked ? `${longest / DAY} days for an untracked job` : "ten years";
-          const allowed = `seconds (0 or more) or a string such as "10m", at most ${most}`;
-          throw new RangeError(`retryIn takes ${allowed}, got ${duration}`);
-        }
-        asked = { end: "retry-in", wait };
+        asked = { end: "retry-in", wait: checkedWait(job, duration) };
       },
       bury(reason) {
         // JavaScript may pass an error, or nothing.
@@ -81,6 +78,17 @@ export function runWith<Body>(handler: JobHandler<Body>): RunJob {
       return { end, error: errorTextOf(error, described), thrown: { value: error, described } };
     }
   };
+}
+
+/** @throws RangeError */
+function checkedWait({ untracked }: MessageJob, duration: Duration): number {
+  const longest = untracked ? LONGEST_UNTRACKED_WAIT : LONGEST_DELAY;
+  const most = untracked ? `${longest / DAY} days for an untracked job` : "ten years";
+  const instead = insteadOfMilliseconds(duration);
+  const wait = parseDuration(duration);
+  if (instead === undefined && wait !== undefined && wait <= longest) return wait;
+  const allowed = instead ?? `seconds (0 or more) or a string such as "10m", at most ${most}`;
+  throw new RangeError(`retryIn takes ${allowed}, got ${duration}`);
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Home, Throttled } from "./home.ts";
 import { isJobId } from "./job-id.ts";
 import { CARRIED_OPTIONS, type CarriedOptions, optionTrouble } from "./job-options.ts";
 import { toJson } from "./json.ts";
+import { type OfSchedule, scheduleIn } from "./once.ts";
 
 /**
  * The version of the messages' layout. A ready queue carries `{ v, topic, jobs: […] }`, plain JSON for a consumer in any language.
@@ -13,37 +14,38 @@ import { toJson } from "./json.ts";
  */
 export const MESSAGE_VERSION = 1;
 
-export type MessageJob = CarriedOptions & {
-  id: string;
-  revision: number;
-  /** The number of the run that this message starts, from 1. */
-  attempt: number;
-  /** ISO 8601, UTC. */
-  dueAt: string;
-  body: unknown;
-  /** ISO 8601, UTC: the time that was asked for, if it had passed when the job was filed or moved. `ifLate` counts from it. */
-  wantedAt?: string;
-  /** ISO 8601, UTC: from then on the job does not start any more. */
-  expiresAt?: string;
-  /** The job's key, if it has one: a settle then knows of the key item without a read. */
-  key?: string;
-  /** ISO 8601, UTC: the start that a pause, a limit or a window gave the job. */
-  heldUntil?: string;
-  /** ISO 8601, UTC: when the message was sent. If the job was sent again unchanged: when its first message was sent. */
-  sentAt?: string;
-  /** As the home's `restarts`. Absent: never. */
-  restarts?: number;
-  /** As the home's `chain`. */
-  chain?: string;
-  /** Only an untracked job has these: a tracked one has them in its home. */
-  askedRuns?: AskedRuns;
-  /** As the home's `throttled`, of an untracked job only. */
-  throttled?: Throttled;
-  /** The job was filed untracked: it runs without a claim, whatever its topic says by now. */
-  untracked?: true;
-  /** How often earlier messages of the job were received by a process that died and did not give the job back. Absent: never. */
-  receives?: number;
-};
+export type MessageJob = CarriedOptions &
+  OfSchedule & {
+    id: string;
+    revision: number;
+    /** The number of the run that this message starts, from 1. */
+    attempt: number;
+    /** ISO 8601, UTC. */
+    dueAt: string;
+    body: unknown;
+    /** ISO 8601, UTC: the time that was asked for, if it had passed when the job was filed or moved. `ifLate` counts from it. */
+    wantedAt?: string;
+    /** ISO 8601, UTC: from then on the job does not start any more. */
+    expiresAt?: string;
+    /** The job's key, if it has one: a settle then knows of the key item without a read. */
+    key?: string;
+    /** ISO 8601, UTC: the start that a pause, a limit or a window gave the job. */
+    heldUntil?: string;
+    /** ISO 8601, UTC: when the message was sent. If the job was sent again unchanged: when its first message was sent. */
+    sentAt?: string;
+    /** As the home's `restarts`. Absent: never. */
+    restarts?: number;
+    /** As the home's `chain`. */
+    chain?: string;
+    /** Only an untracked job has these: a tracked one has them in its home. */
+    askedRuns?: AskedRuns;
+    /** As the home's `throttled`, of an untracked job only. */
+    throttled?: Throttled;
+    /** The job was filed untracked: it runs without a claim, whatever its topic says by now. */
+    untracked?: true;
+    /** How often earlier messages of the job were received by a process that died and did not give the job back. Absent: never. */
+    receives?: number;
+  };
 
 export type Message = {
   v: number;
@@ -58,7 +60,7 @@ export type Message = {
 /** A job of a message that is sent at `sentAt` (ISO 8601). By hand: a sweep writes thousands, and the body is text already. */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
-  const { heldUntil, restarts, untracked, askedLate, chain } = home;
+  const { heldUntil, restarts, untracked, askedLate, chain, once } = home;
   const time = iso(dueAt);
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   for (const name of CARRIED_OPTIONS)
@@ -72,6 +74,8 @@ export function jobText(home: Home, sentAt?: string): string {
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
   if (chain !== undefined) text += `,"chain":${toJson(chain)}`;
   if (untracked !== undefined) text += `,"untracked":true`;
+  if (once !== undefined)
+    for (const [name, value] of Object.entries(scheduleIn(once))) text += `,"${name}":"${value}"`;
   return `${text},"body":${home.body}}`;
 }
 
@@ -184,7 +188,9 @@ function isMessageJob(value: unknown): value is MessageJob {
     (job.receives === undefined || isCount(job.receives)) &&
     (job.untracked === undefined || job.untracked === true) &&
     isTextIfAny(key) &&
-    isTextIfAny(job.chain)
+    isTextIfAny(job.chain) &&
+    isTextIfAny(job.schedule) &&
+    (job.scheduledFor === undefined || isTime(job.scheduledFor))
   );
 }
 

@@ -19,6 +19,22 @@ export function onceText(notes: readonly OnceNote[]): string {
     .join("\n");
 }
 
+/** The schedule that has filed a job, and the time of its occurrence in ISO 8601. A call of `/run` has no such time. */
+export type OfSchedule = { readonly schedule?: string; readonly scheduledFor?: string };
+
+/** Answers the schedule that has filed a job, as its once items name it. Empty if no schedule has. */
+export function scheduleIn(once: string): OfSchedule {
+  // Callers' keys are printable ASCII, so most jobs leave here.
+  if (!once.includes("§")) return {};
+  for (const { token } of onceNotesOf(once)) {
+    // The token of an event has three parts: see `applyRule`.
+    const [, run, schedule, rest] = /^§(run )?([^§ ]+)§([^§]+)$/.exec(token) ?? [];
+    if (schedule !== undefined && rest !== undefined)
+      return run === undefined ? { schedule, scheduledFor: rest } : { schedule };
+  }
+  return {};
+}
+
 /** A call with an `Idempotency-Key` that changes jobs: the hash of the key and the hash of the request, both without dots. */
 export type CallMark = { readonly key: string; readonly request: string };
 

@@ -2,7 +2,7 @@ import { type Actor, actorOf } from "./actor.ts";
 import { LOG_BYTES, LOG_ENTRIES, LOG_ERROR_BYTES } from "./constants.ts";
 import { crashOf, type Home, type HomeIn, isFinished, type LogEntry, type State, startsAt } from "./home.ts";
 import { addressOf } from "./job-id.ts";
-import { onceNotesOf } from "./once.ts";
+import { onceNotesOf, scheduleIn } from "./once.ts";
 import { truncateError } from "./thrown.ts";
 
 /** A move overwrites what a home says of the last run, so it logs that run. What came since the last move is read from attributes. */
@@ -55,14 +55,11 @@ export function timelineOf(home: Home): Happening[] {
 
 /** The schedule or the event that has filed a job, as far as its once items tell. */
 function filerOf({ createdAt, eventAt }: Home, once: string): Actor | undefined {
-  for (const { token } of onceNotesOf(once)) {
-    // No key of a caller begins with `§`: `applyRule` and `fileOccurrence` make these tokens.
-    const [before, name = "", ...rest] = token.split("§");
-    if (before !== "") continue;
-    if (rest.length === 1) return actorOf("schedule", { name: name.replace(/^run /, "") });
-    if (eventAt === createdAt) return actorOf("event");
-  }
-  return undefined;
+  const { schedule: name } = scheduleIn(once);
+  if (name !== undefined) return actorOf("schedule", { name });
+  // No key of a caller begins with `§`: `applyRule` makes these tokens.
+  const isOfEvent = eventAt === createdAt && onceNotesOf(once).some(({ token }) => token.startsWith("§"));
+  return isOfEvent ? actorOf("event") : undefined;
 }
 
 /**

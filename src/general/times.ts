@@ -45,6 +45,14 @@ export function parseDuration(value: number | string): number | undefined {
   return Number.isSafeInteger(ms) ? ms : undefined;
 }
 
+/** Reads a duration in ms as `parseDuration` does, with a sign if it goes back: `-1800` or `"-30m"`. */
+export function parseShift(value: number | string): number | undefined {
+  if (typeof value === "number") return value < 0 ? negated(parseDuration(-value)) : parseDuration(value);
+  return value.startsWith("-") ? negated(parseDuration(value.slice(1))) : parseDuration(value);
+}
+
+const negated = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : -ms);
+
 /**
  * ISO 8601 as programming languages print it: without seconds or with any fraction of a second, with `Z` or a numeric offset. Java and
  * JavaScript append the zone and the calendar in brackets (RFC 9557).

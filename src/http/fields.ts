@@ -15,7 +15,7 @@ import {
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
 import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../core/occurrence.ts";
-import { parseDuration } from "../general/times.ts";
+import { parseDuration, parseShift } from "../general/times.ts";
 import { request } from "./named.ts";
 
 /** An error text follows the name of its field, so it begins with "must". Parsed durations are ms. */
@@ -126,6 +126,42 @@ export const duration = request(
   durationWithin(NOT_NEGATIVE, LONGEST_DELAY, DURATION_RULE).check(z.meta({ description: WRITTEN })),
 );
 
+const SHIFT_RULE = `must be seconds or a string such as "2h" or "-30m", not 0, at most ${LONGEST_DELAY / DAY} days`;
+
+// Code that generators make has a name for the text too, as of durations.
+const shiftText = request(
+  "ShiftText",
+  matching(/^-?(?:\d+(?:ms|[smhd]))+$/, SHIFT_RULE).check(
+    z.meta({ description: "Numbers with their units `ms`, `s`, `m`, `h` or `d`, after `-` if earlier." }),
+  ),
+);
+const shiftSeconds = z
+  .number({ error: SHIFT_RULE })
+  .check(
+    z.minimum(-LONGEST_DELAY / 1000, { error: SHIFT_RULE }),
+    z.maximum(LONGEST_DELAY / 1000, { error: SHIFT_RULE }),
+  );
+/** By how much to move a job, in ms: below 0 if earlier. */
+export const shift = request(
+  "Shift",
+  z
+    .pipe(
+      z.union([shiftSeconds, shiftText], { error: SHIFT_RULE }),
+      z.transform((value: number | string, context) => {
+        const ms = parseShift(value);
+        if (ms !== undefined && ms !== 0 && Math.abs(ms) <= LONGEST_DELAY) return ms;
+        context.issues.push({ code: "custom", message: SHIFT_RULE, input: value });
+        return z.NEVER;
+      }),
+    )
+    .check(
+      z.meta({
+        description:
+          "A number of seconds, or a text such as `2h`; below 0 or after `-`, such as `-30m`, to make jobs earlier.",
+      }),
+    ),
+);
+
 const LONGER_RULE = "must be a duration longer than 0";
 /** A duration in ms, at least 1 ms. */
 export const longDuration = request(
@@ -154,7 +190,7 @@ export const flexibleWindow = duration.check(
 );
 
 // src/cron/ refuses what it cannot parse.
-const EXPRESSION_RULE = `must be cron(…), rate(…) or at(…) of at most ${EXPRESSION_CHARS} characters`;
+const EXPRESSION_RULE = `must be cron(…), rate(…) or at(…), or five fields of cron, of at most ${EXPRESSION_CHARS} characters`;
 export const expression = z
   .string({ error: EXPRESSION_RULE })
   .check(z.maxLength(EXPRESSION_CHARS, { error: EXPRESSION_RULE }));

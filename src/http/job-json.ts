@@ -1,5 +1,6 @@
 import { type Head, type Home, stateAt } from "../core/home.ts";
 import { keptOptionsOf, optionsInSeconds } from "../core/job-options.ts";
+import { scheduleIn } from "../core/once.ts";
 import { type Happening, timelineOf } from "../core/timeline.ts";
 import { iso } from "../general/times.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
@@ -24,6 +25,7 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
     ...optionsInSeconds(keptOptionsOf(home)),
     maxAttempts: home.maxAttempts ?? policyOf(ctx, topic).maxAttempts,
     createdAt: iso(home.createdAt),
+    ...(home.once === undefined ? {} : scheduleIn(home.once)),
     ...heldOf(home),
     ...(home.postponeUntil === undefined ? {} : { postponeUntil: iso(home.postponeUntil) }),
     ...(home.claimedAt === undefined ? {} : { claimedAt: iso(home.claimedAt) }),

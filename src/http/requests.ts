@@ -9,6 +9,7 @@ import {
   key,
   longDuration,
   matching,
+  shift,
   timezone,
   topic,
   wholeNumber,
@@ -37,6 +38,22 @@ const exactlyOneTime = z.refine<Time>(({ delay, dueAt }) => (delay === undefined
   error: ({ input }) =>
     `exactly one of delay and dueAt must be given, got ${(input as Time).delay === undefined ? "none" : "both"}`,
 });
+
+type Move = Time & { shift?: number; ratePerSecond?: number };
+const timesIn = ({ delay, dueAt, shift }: Move): number =>
+  [delay, dueAt, shift].filter((time) => time !== undefined).length;
+
+const exactlyOneMove = z.refine<Move>((move) => timesIn(move) === 1, {
+  error: ({ input }) =>
+    `exactly one of delay, dueAt and shift must be given, got ${timesIn(input as Move) === 0 ? "none" : "several"}`,
+});
+const noRateOfShift = z.refine<Move>(
+  ({ shift, ratePerSecond }) => shift === undefined || ratePerSecond === undefined,
+  {
+    path: ["ratePerSecond"],
+    error: "must be absent with shift, which keeps the jobs as far apart as they are",
+  },
+);
 
 /** The fields of `POST /jobs` and of `PUT` by key. */
 const fields = { body, ...time, ...requestedOptions };
@@ -189,8 +206,20 @@ export const bulk = request(
       request(
         "BulkMove",
         z
-          .strictObject({ action: z.enum(["move"]), ...which, ...time, ratePerSecond: rate })
-          .check(exactlyOneTime, z.meta({ description: ONE_TIME })),
+          .strictObject({
+            action: z.enum(["move"]),
+            ...which,
+            ...time,
+            shift: z.exactOptional(
+              shift.check(z.meta({ description: "Moves each job by as much. Not with `ratePerSecond`." })),
+            ),
+            ratePerSecond: rate,
+          })
+          .check(
+            exactlyOneMove,
+            noRateOfShift,
+            z.meta({ description: "Exactly one of `delay`, `dueAt` and `shift` must be given." }),
+          ),
       ),
     ])
     .check(

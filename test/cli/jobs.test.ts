@@ -277,7 +277,7 @@ describe("reschedule", () => {
   test.each([
     [[MISSING], "one of --delay, --due-at, --now and --body must be given"],
     [[MISSING, "--now", "--rate", "5"], "--rate must be given for many jobs only, not for one"],
-    [["--topic", "orders"], "one of --delay, --due-at and --now must be given"],
+    [["--topic", "orders"], "one of --delay, --due-at, --shift and --now must be given"],
     [["--topic", "orders", "--body", "1"], "--body must be given for one job only, not for many"],
     [[MISSING, "--topic", "orders", "--now"], "ids must be given without --topic, --key and filters"],
     [["--now"], "name the jobs: give ids, or --topic and --key, or --topic with filters"],

@@ -108,6 +108,30 @@ describe("many jobs", () => {
     expect(due[3]).toBe("2026-03-01T10:00:00.000Z");
   });
 
+  test("are shifted, each by as much", async () => {
+    await using api = await serveApi();
+    const ids = await fileSome(api);
+    const before = await jobsIn(api, ids);
+    const sale = ["reschedule", "--topic", "orders", "--tag", "sale", ...UNTIL, "--yes"];
+    expect(await type(api, [...sale, "--shift", "-5m"])).toMatchObject({ code: 0 });
+    const moved = await jobsIn(api, ids);
+    for (const [i, { dueAt }] of before.slice(0, 3).entries())
+      expect(Date.parse(String(moved[i]?.dueAt))).toBe(Date.parse(String(dueAt)) - 300_000);
+    expect(moved[3]?.dueAt).toBe(before[3]?.dueAt);
+    const one = await type(api, ["reschedule", String(ids[0]), "--shift", "1h"]);
+    expect(one).toMatchObject({ code: 2, err: expect.stringContaining("for many jobs only") });
+  });
+
+  test("say before they are moved that more than a hundred come in one second", async () => {
+    await using api = await serveApi();
+    const jobs = Array.from({ length: 101 }, () => ({ topic: "orders", body: 1, delay: "1h" }));
+    await api.call("POST", "/jobs/batch", { body: { jobs } });
+    const crowd = ["reschedule", "--topic", "orders", "--dry-run"];
+    expect((await type(api, [...crowd, "--delay", "2h"])).out).toContain("all to the same second (--shift");
+    expect((await type(api, [...crowd, "--delay", "2h", "--rate", "1"])).out).not.toContain("same second");
+    expect((await type(api, [...crowd, "--shift", "2h"])).out).not.toContain("same second");
+  });
+
   test("are redriven by their tag", async () => {
     await using api = await serveApi();
     const ids: string[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { tie } from "../../src/http/cursors.ts";
 import { type Api, createApi, type Json } from "../support/api.ts";
-import { HOUR, SECOND } from "../support/world.ts";
+import { HOUR, MINUTE, SECOND, START } from "../support/world.ts";
 
 const RANGE = { from: "2026-03-01T09:00:00.000Z", to: "2026-03-01T11:00:00.000Z" };
 const cancel = { action: "cancel", topic: "orders", ...RANGE };
@@ -64,6 +64,73 @@ describe("a bulk", () => {
       "/jobs?from=2026-03-01T10:30:00Z&to=2026-03-01T10:30:00.001Z&limit=1000",
     );
     expect(listed.json.jobs).toHaveLength(600);
+  });
+
+  test("shifts each job by as much, and a repeat of a part shifts none again", async () => {
+    const api = await crowd();
+    const due = async () => {
+      const { json } = await api.call(
+        "GET",
+        "/jobs?from=2026-03-01T09:00:00Z&to=2026-03-02T09:00:00Z&limit=1000",
+      );
+      return (json.jobs as Json[]).map(({ dueAt }: Json) => String(dueAt));
+    };
+    const before: string[] = await due();
+    // The bulk meets jobs that it has shifted.
+    const shift = { action: "move", topic: "orders", ...RANGE, shift: "20m" };
+    const first = await bulk(api, shift);
+    expect(first.json).toMatchObject({ changed: 500, cursor: expect.any(String) });
+    const second = { ...shift, cursor: first.json.cursor };
+    for (let i = 0; i < 2; i++)
+      expect((await bulk(api, second)).json).toMatchObject({ changed: 100, matched: 100 });
+    expect(await due()).toEqual(before.map((time) => new Date(Date.parse(time) + 20 * MINUTE).toISOString()));
+  });
+
+  test("with the same Idempotency-Key shifts its first part once", async () => {
+    const api = createApi();
+    const { id } = await api.world.file({ delay: HOUR });
+    const body = { action: "move", topic: "orders", shift: -1800 };
+    for (let i = 0; i < 2; i++) {
+      const { json } = await api.call("POST", "/jobs/bulk", { body, headers: { "idempotency-key": "k" } });
+      expect(json).toMatchObject({ changed: 1, matched: 1 });
+      expect(await api.world.home(id)).toMatchObject({ dueAt: START + HOUR / 2, revision: 1 });
+      await api.world.pass(SECOND, { ticks: false });
+    }
+  });
+
+  test("that shifts jobs into the past makes them due now, and late since their new times", async () => {
+    const api = createApi();
+    const { id } = await api.world.file({ delay: HOUR });
+    await bulk(api, { action: "move", topic: "orders", shift: "-90m" });
+    expect(await api.world.home(id)).toMatchObject({
+      dueAt: START,
+      wantedAt: START - HOUR / 2,
+      askedLate: true,
+    });
+  });
+
+  test("skips a job that a shift would move beyond ten years", async () => {
+    const api = createApi();
+    const { id } = await api.world.file({ delay: 2 * HOUR });
+    const shift = { action: "move", topic: "orders", shift: "3660d" };
+    for (const dryRun of [true, false]) {
+      const { json } = await bulk(api, { ...shift, dryRun });
+      expect(json).toMatchObject({ matched: 1, changed: 0, skipped: { "bad-request": 1 } });
+    }
+    expect(await api.world.home(id)).toMatchObject({ revision: 0 });
+  });
+
+  test.each<[Json, string]>([
+    [{ shift: 0 }, 'shift must be seconds or a string such as "2h" or "-30m", not 0'],
+    [{ shift: "later" }, "shift must be seconds or a string"],
+    [{ shift: "4000d" }, "at most 3660 days"],
+    [{ shift: "1h", delay: "1h" }, "exactly one of delay, dueAt and shift must be given, got several"],
+    [{}, "exactly one of delay, dueAt and shift must be given, got none"],
+    [{ shift: "1h", ratePerSecond: 1 }, "ratePerSecond must be absent with shift"],
+  ])("that moves is refused with %j", async (more, rule) => {
+    const { status, json } = await bulk(createApi(), { action: "move", topic: "orders", ...more });
+    expect(status).toBe(400);
+    expect(JSON.stringify(json.detail).replaceAll("\\", "")).toContain(rule);
   });
 
   test.each([

@@ -113,7 +113,12 @@ const dueAt = "2026-03-01T12:00:00Z";
 test.each([
   ["NewJob", bodies.newJob, ONE_TIME, [job, { ...job, delay: 1, dueAt }]],
   ["KeyedJob", bodies.keyedJob, ONE_TIME, [{ body: 1 }, { body: 1, delay: 1, dueAt }]],
-  ["BulkMove", bodies.bulk, ONE_TIME, [{ action: "move", topic: "orders", dueAt, delay: 1 }]],
+  [
+    "BulkMove",
+    bodies.bulk,
+    "Exactly one of `delay`, `dueAt` and `shift` must be given.",
+    [{ action: "move", topic: "orders", dueAt, delay: 1 }],
+  ],
   ["Changes", bodies.changes, "not both `delay` and `dueAt`", [{}, { delay: 1, dueAt }]],
   ["Redriving", bodies.redriving, "`ids` and `max` must not both be given", [{ ids: [], max: 1 }]],
   ["NewJob", bodies.newJob, "with a `key` only", [{ ...job, delay: 1, onDuplicate: "keep" }]],

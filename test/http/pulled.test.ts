@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { fileOccurrence } from "../../src/protocol/file/recurring.ts";
 import { type Api, createApi } from "../support/api.ts";
-import { MINUTE, SECOND } from "../support/world.ts";
+import { HOUR, MINUTE, SECOND, START } from "../support/world.ts";
 
 /** Files a job that is due, and pulls it. */
 async function pull({ file, receive }: Api, topic = "work") {
@@ -32,6 +33,17 @@ describe("a pulled job", () => {
     });
     expect(await call("DELETE", `/jobs/${id}`)).toMatchObject({ status: 409, json: { code: "job-running" } });
     expect((await call("POST", "/topics/work/receive")).json).toEqual({ jobs: [] });
+  });
+
+  test("of a schedule has the schedule's name and the occurrence's time", async () => {
+    const { call, world } = createApi();
+    await call("PUT", "/schedules/daily", { body: { expression: "@daily", topic: "work", body: 1 } });
+    const job = { topic: "work", body: "1" };
+    const { home } = await fileOccurrence(world.ctx, { name: "daily", time: START - HOUR, job });
+    const { json } = await call("POST", "/topics/work/receive");
+    const named = { schedule: "daily", scheduledFor: "2026-03-01T08:00:00.000Z" };
+    expect(json.jobs).toMatchObject([{ ...named, dueAt: "2026-03-01T09:00:00.000Z" }]);
+    expect((await call("GET", `/jobs/${home.id}`)).json).toMatchObject(named);
   });
 
   test("can be finished twice with the same receipt, but not retried afterwards", async () => {

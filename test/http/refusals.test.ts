@@ -230,7 +230,12 @@ test.each<[string, string, object, string, string?]>([
   ["POST", "/jobs", order, `${ONE_TIME} none`],
   ["POST", "/jobs", { ...order, delay: 1, dueAt: march }, `${ONE_TIME} both`],
   ["PUT", "/topics/orders/jobs/k", { body: 1 }, `${ONE_TIME} none`],
-  ["POST", "/jobs/bulk", { topic: "orders", action: "move" }, `${ONE_TIME} none`],
+  [
+    "POST",
+    "/jobs/bulk",
+    { topic: "orders", action: "move" },
+    "exactly one of delay, dueAt and shift must be given, got none",
+  ],
   [
     "POST",
     "/jobs",

@@ -28,6 +28,16 @@ describe("a schedule", () => {
     expect((await api.call("GET", "/schedules/hourly")).json).toEqual(json);
   });
 
+  test.each([
+    ["0 9 * * 1-5", "cron(0 9 ? * MON-FRI *)"],
+    ["@daily", "cron(0 0 * * ? *)"],
+  ])("takes the expression %s, and answers EventBridge's form", async (expression, written) => {
+    const api = createApi();
+    expect((await put(api, { expression })).json).toMatchObject({ expression: written });
+    expect((await api.call("GET", "/schedules/hourly")).json).toMatchObject({ expression: written });
+    expect((await put(api, { expression: written })).status).toBe(200);
+  });
+
   test("keeps every given field, and loses the fields that the next PUT leaves out", async () => {
     const api = createApi();
     const fields = {
@@ -170,6 +180,7 @@ describe("is refused:", () => {
       400,
       "0 to 23, ranges, steps or lists of them in hours",
     ],
+    ["two kinds of days", { expression: "0 9 13 * 5" }, 400, "make two schedules"],
     ["a wrong time zone", { timezone: "+01:00" }, 400, "timezone must be an IANA name such as Europe/Berlin"],
     [
       "an expression that never occurs",

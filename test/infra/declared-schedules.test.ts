@@ -49,6 +49,11 @@ describe("a declared schedule", () => {
     ]);
   });
 
+  it("may have cron's five fields, which the template writes as EventBridge does", () => {
+    const { schedules } = declaredIn({ schedules: { nightly: { ...nightly, expression: "0 2 * * 1-5" } } });
+    expect(schedules).toMatchObject([{ ScheduleExpression: "cron(0 2 ? * MON-FRI *)" }]);
+  });
+
   it("gives its function what the function files, and the API what it answers", () => {
     const options = { maxAttempts: 2, tag: "t", group: "g" };
     const durations = { expiresAfter: 3600, spread: "2m" } as const;
@@ -152,6 +157,10 @@ describe("a schedule is refused at synth", () => {
       'schedules.nightly.expression must be cron(…), because a template does not know when a rate begins, is "rate(15 minutes)"; allowed: cron(…) in an IANA time zone, such as cron(0/15 * * * ? *)',
     ],
     [refused({ expression: "at(2030-01-01T00:00:00)" }), "expression must be cron(…)"],
+    [
+      refused({ expression: "0 9 13 * 5" }),
+      "schedules.nightly.expression must have * for one of day-of-month",
+    ],
     [refused({ expression: "cron(0 25 * * ? *)" }), "0 to 23, ranges, steps or lists of them in hours"],
     [refused({ expression: "cron(0 0 30 2 ? *)" }), "schedules.nightly.expression must have an occurrence"],
     [refused({ expression: Aws.STACK_NAME }), "is a token that only the deployment resolves"],

@@ -30,6 +30,7 @@ const UNSAYABLE = [
   // JSON Schema cannot express this rule for text. For numbers it is a `maximum`.
   /^must be seconds \(0 or more\) or a string such as .* days$/,
   /^must be a duration longer than 0$/,
+  /^must be seconds or a string such as "2h" or "-30m", not 0, at most \d+ days$/,
   /^must lie between 1970 and 2286$/,
   /^must be a time that exists, in the years 0 to 9999 of UTC$/,
   /^must be a duration of whole minutes, 1 to 1440$/,
@@ -40,6 +41,8 @@ const UNSAYABLE = [
   /^must not be before start$/,
   // As keywords beside `properties`, rules about several fields would break clients that generators make.
   /^exactly one of delay and dueAt must be given, got (?:none|both)$/,
+  /^exactly one of delay, dueAt and shift must be given, got (?:none|several)$/,
+  /^must be absent with shift, which keeps the jobs as far apart as they are$/,
   /^delay and dueAt must not both be given$/,
   /^ids and max must not both be given$/,
   /^at least one of topic, tag, group and keyPrefix must be given, or all jobs would be erased$/,

@@ -314,6 +314,44 @@ describe("a queue", () => {
     expect(times(queue.runs())).toEqual(["2026-01-01T09:30:00.000Z 1", "2026-01-02T09:30:00.000Z 1"]);
   });
 
+  test.each(["full", "none"] as const)(
+    "tells a run its schedule and its occurrence's time, also late and again, with tracking %s",
+    async (tracking) => {
+      const seen: unknown[] = [];
+      const queue = queueOf(
+        ({ schedule, scheduledFor, attempt }) => {
+          seen.push([schedule, scheduledFor?.toISOString(), attempt]);
+          if (attempt === 1) throw new Error("again");
+        },
+        { tracking },
+      );
+      const daily = { expression: "30 9 * * *", topic: "orders", body: "daily", spread: "5m" } as const;
+      await queue.client.putSchedule("daily", daily);
+      await queue.advance("10h");
+      expect(seen).toEqual([1, 2].map((attempt) => ["daily", "2026-01-01T09:30:00.000Z", attempt]));
+    },
+  );
+
+  test("tells a run of /run its schedule alone, and another job neither", async () => {
+    const seen: unknown[] = [];
+    const queue = queueOf(({ schedule, scheduledFor }) => void seen.push({ schedule, scheduledFor }));
+    await queue.client.putSchedule("daily", { expression: "@daily", topic: "orders", body: "daily" });
+    const { id, ...answer } = await queue.client.runSchedule("daily", { idempotencyKey: "a" });
+    await queue.client.enqueue("orders", 1, { delay: 1, key: "k" });
+    await queue.advance("1m");
+    expect(seen).toEqual([{ schedule: "daily" }, {}]);
+    expect(answer).toMatchObject({ schedule: "daily" });
+    expect(queue.jobs().map((job) => [job.schedule, job.scheduledFor])).toEqual([
+      ["daily", undefined],
+      [undefined, undefined],
+    ]);
+    await queue.advance("1d");
+    expect(queue.jobs().at(-1)).toMatchObject({
+      schedule: "daily",
+      scheduledFor: "2026-01-02T00:00:00.000Z",
+    });
+  });
+
   test("misses no occurrence that comes in a minute with a tick", async () => {
     const queue = queueOf();
     await queue.client.putSchedule("daily", {

@@ -83,7 +83,7 @@ function TimesFields({ fields, preview, change }: FieldsProps & { preview: Previ
           Expression
           <input
             value={fields.expression}
-            placeholder="cron(0 9 ? * MON-FRI *) or rate(10 minutes) or at(2027-03-01T09:00:00)"
+            placeholder="0 9 * * 1-5, @daily, cron(0 9 ? * MON-FRI *), rate(10 minutes) or at(2027-03-01T09:00:00)"
             onInput={(event) => change({ expression: event.currentTarget.value })}
           />
         </label>

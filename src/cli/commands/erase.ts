@@ -58,6 +58,7 @@ function wayOf(request: EraseRequest, which: Which): Way<EraseRequest, EraseResu
     hint: "; run the command again later",
     call: (api, asked, onProgress) => api.erase(asked, onProgress),
     jobs: (count) => `${many(count)} of ${said.join(" and ")}`,
+    warning: () => "",
     reached: ({ cursor, examined }) => (cursor === undefined ? undefined : `${many(examined)} read`),
     asCounted: () => request,
   };

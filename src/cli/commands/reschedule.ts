@@ -1,6 +1,6 @@
 import { Argument, type Command, Option } from "commander";
-import type { Changes } from "../../client/options.ts";
-import { durationArgument, instant, jobId, REASON, rate } from "../arguments.ts";
+import type { Changes, Duration } from "../../client/options.ts";
+import { durationArgument, instant, jobId, REASON, rate, shiftArgument } from "../arguments.ts";
 import { readBody } from "../body.ts";
 import { UsageError } from "../cli-error.ts";
 import { changedLine } from "../columns.ts";
@@ -28,7 +28,9 @@ const DUE = {
   to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
-type Flags = Choice & Seen & TimeFlags & { now?: true; rate?: number; body?: string; reason?: string };
+type Flags = Choice &
+  Seen &
+  TimeFlags & { now?: true; shift?: Duration; rate?: number; body?: string; reason?: string };
 
 export function addReschedule(program: Command, open: Open): void {
   const command = program
@@ -44,6 +46,11 @@ export function addReschedule(program: Command, open: Open): void {
       new Option("--due-at <time>", "the job is due at this time").argParser(instant).conflicts("now"),
     )
     .option("--now", "the job is due now")
+    .addOption(
+      new Option("--shift <duration>", "for many jobs: each is due this much later, or earlier with -30m")
+        .argParser(shiftArgument)
+        .conflicts(["delay", "dueAt", "now", "rate"]),
+    )
     .option("--rate <n>", "for many jobs: start at most this many a second", rate)
     .option("--body <json>", "for one job: the new body as JSON, @file, or - to read stdin")
     .option(...REASON);
@@ -54,16 +61,17 @@ export function addReschedule(program: Command, open: Open): void {
     "minutehand reschedule 01KJMF8S00G00000000000000A --delay 1d",
     `minutehand reschedule --topic reminders --key shop-9 --now --body '{"text": "now"}'`,
     "minutehand reschedule --topic reminders --tag spring-sale --due-at 2026-04-01T08:00:00Z --dry-run",
-    "minutehand reschedule --topic reminders --group shop-9 --delay 2h --yes",
+    "minutehand reschedule --topic reminders --group shop-9 --shift 2h --yes",
   ]);
 }
 
 async function reschedule(open: Open, id: string | undefined, flags: Flags): Promise<void> {
-  const { delay, dueAt, now, rate, body, reason, ifMatch, ...choice } = flags;
+  const { delay, dueAt, now, shift, rate, body, reason, ifMatch, ...choice } = flags;
   const chosen = chosenJobs(id === undefined ? [] : [id], choice);
   const time = now ? { delay: 0 } : timeOf({ delay, dueAt });
   const session = open();
   if ("ids" in chosen || "key" in chosen) {
+    if (shift !== undefined) throw new UsageError("--shift must be given for many jobs only, not for one");
     if (time === undefined && body === undefined) {
       throw new UsageError("one of --delay, --due-at, --now and --body must be given");
     }
@@ -72,8 +80,9 @@ async function reschedule(open: Open, id: string | undefined, flags: Flags): Pro
   }
   if (ifMatch !== undefined) throw onlyForOne("--if-match");
   if (body !== undefined) throw onlyForOne("--body");
-  if (time === undefined) throw new UsageError("one of --delay, --due-at and --now must be given");
-  const action = now ? { action: "run" as const } : { action: "move" as const, ...time };
+  const moved = shift === undefined ? time : { shift };
+  if (moved === undefined) throw new UsageError("one of --delay, --due-at, --shift and --now must be given");
+  const action = now ? { action: "run" as const } : { action: "move" as const, ...moved };
   const pace = rate === undefined ? {} : { ratePerSecond: rate };
   return changeMany(session, { ...action, ...chosen, ...filtersOf(choice), ...pace, reason }, choice);
 }

@@ -110,7 +110,7 @@ function addPut(group: Command, open: Open): void {
     .description("create a schedule, or replace all fields of the schedule with this name")
     .argument("<name>")
     .requiredOption("--topic <topic>", "topic of the jobs")
-    .requiredOption("--expression <text>", "cron(…), rate(…) or at(…)")
+    .requiredOption("--expression <text>", "cron(…), rate(…) or at(…); or five fields of cron, or @daily")
     .option("--timezone <zone>", "IANA time zone (default: UTC)")
     .option("--start <time>", "no occurrence before this time", instant)
     .option("--end <time>", "no occurrence after this time", instant)

@@ -34,8 +34,9 @@ export function targetRun(
 }
 
 /** The fields of a job that a puller gets, without those of its lease. */
-function eventOf({ id, key, attempt, dueAt, body, headers }: MessageJob, topic: string): string {
-  return toJson({ id, topic, key, attempt, dueAt, body, headers });
+function eventOf(job: MessageJob, topic: string): string {
+  const { id, key, attempt, dueAt, body, headers, schedule, scheduledFor } = job;
+  return toJson({ id, topic, key, attempt, dueAt, body, headers, schedule, scheduledFor });
 }
 
 /** Invokes again after each of `THROTTLED_WAITS`: a function that Lambda did not start has not run. */

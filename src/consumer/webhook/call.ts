@@ -51,6 +51,8 @@ export function callOf(
       "webhook-signature": sign({ url, id, now, body, sharedSecret: policy.sharedSecret }),
       "minutehand-topic": topic,
       "minutehand-attempt": String(job.attempt),
+      ...(job.schedule !== undefined && { "minutehand-schedule": job.schedule }),
+      ...(job.scheduledFor !== undefined && { "minutehand-scheduled-for": job.scheduledFor }),
     },
   };
 }

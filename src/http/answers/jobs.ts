@@ -3,7 +3,7 @@ import { LATE_AFTER } from "../../core/constants.ts";
 import { answeredOptions } from "../job-options.ts";
 import { answer } from "../named.ts";
 import { actor } from "./actor.ts";
-import { at, count, text, time } from "./values.ts";
+import { at, count, ofSchedule, text, time } from "./values.ts";
 
 export const STATES = ["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const;
 const state = answer("JobState", z.enum(STATES));
@@ -25,6 +25,7 @@ export const jobSummary = answer(
     // The topic's value, if the job has none.
     maxAttempts: count,
     createdAt: time,
+    ...ofSchedule,
     claimedAt: z.exactOptional(time),
     finishedAt: z.exactOptional(time),
     heldUntil: z.exactOptional(

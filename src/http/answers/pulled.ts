@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { answer } from "../named.ts";
 import { job } from "./jobs.ts";
-import { count, text, time } from "./values.ts";
+import { count, ofSchedule, text, time } from "./values.ts";
 
 /** Empty for an untracked job, because its run is not recorded in the table. */
 export const settledJob = answer("SettledJob", z.partial(job));
@@ -15,6 +15,7 @@ const pulledJob = answer(
     dueAt: time,
     body: z.unknown(),
     headers: z.exactOptional(z.record(text, text)),
+    ...ofSchedule,
     leaseUntil: time,
   }),
 );

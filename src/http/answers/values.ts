@@ -15,3 +15,20 @@ export const at = time.check(
 export const count = z.int().check(z.minimum(0));
 export const text = z.string();
 export const status = z.int().check(z.minimum(100), z.maximum(599));
+
+/** Of a job that a schedule has filed. */
+export const ofSchedule = {
+  schedule: z.exactOptional(
+    text.check(
+      z.meta({ description: "The name of the schedule that has filed the job. Absent of other jobs." }),
+    ),
+  ),
+  scheduledFor: z.exactOptional(
+    time.check(
+      z.meta({
+        description:
+          "The time of the schedule's occurrence. It stays if the job is late, is moved or runs again. Absent if a call of `/run` has filed the job.",
+      }),
+    ),
+  ),
+};

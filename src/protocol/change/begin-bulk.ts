@@ -15,6 +15,8 @@ export type BulkRequest = {
   group?: string;
   /** Counts the jobs, and changes none. */
   dryRun: boolean;
+  /** Of a move: each job becomes due this many ms later than it was, or earlier if it is below 0. Not with a rate. */
+  shift?: number;
   /** Spreads the starts of the jobs that are moved, run or redriven: at most this many a second. */
   ratePerSecond?: number;
 };

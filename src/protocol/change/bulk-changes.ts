@@ -1,9 +1,10 @@
+import { DAY, LONGEST_DELAY } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Head } from "../../core/home.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { readHeads } from "../store/read-job.ts";
-import type { Bulk, BulkAction, BulkRequest } from "./begin-bulk.ts";
+import type { Bulk, BulkRequest } from "./begin-bulk.ts";
 import { isChangedBy, isFromBefore, marked } from "./bulk-marks.ts";
 import { cancelMany } from "./cancel.ts";
 import { redriveAsRead } from "./redrive.ts";
@@ -12,9 +13,19 @@ import { reschedule } from "./reschedule.ts";
 
 const WIDTH = 8;
 
-export function refusal(action: BulkAction, home: Head, now: number): MinutehandError | undefined {
+export function refusal(
+  { action, shift = 0 }: BulkRequest,
+  home: Head,
+  now: number,
+): MinutehandError | undefined {
   if (action === "redrive") return undefined;
-  return refusalOf(home, now, action === "cancel" ? requireUnclaimed : requireNotCancelled);
+  const refused = refusalOf(home, now, action === "cancel" ? requireUnclaimed : requireNotCancelled);
+  return refused ?? (home.dueAt + shift > now + LONGEST_DELAY && shift > 0 ? tooFar(home.id) : undefined);
+}
+
+function tooFar(id: string): MinutehandError {
+  const days = LONGEST_DELAY / DAY;
+  return new MinutehandError("bad-request", `job ${id} must stay within ${days} days from now`, { id });
 }
 
 /** `left`: somebody else has changed the job since it was read, so the bulk left it alone. */
@@ -23,15 +34,12 @@ export type Result = "changed" | "left" | MinutehandError;
 /** Changes jobs, each on its own. The answers are in the jobs' order, as are `starts`. */
 export async function changeAll(
   ctx: Context,
-  { action, ratePerSecond }: BulkRequest,
+  { action, ratePerSecond, shift }: BulkRequest,
   bulk: Bulk,
   homes: readonly Head[],
   starts: readonly number[],
 ): Promise<Result[]> {
-  const asked = new Map(homes.map(({ id, askedAt }) => [id, askedAt]));
-  // If a process whose clock is behind changes the job after it was read, the new `askedAt` may lie before the bulk began.
-  const leavesAlone = (home: Head): boolean =>
-    !isFromBefore(home, bulk) || home.askedAt !== asked.get(home.id);
+  const leavesAlone = leavesAloneOf(bulk, homes, shift !== undefined);
   if (action === "cancel") {
     const results = await cancelMany(
       ctx,
@@ -46,7 +54,7 @@ export async function changeAll(
     });
   }
   return inParallel([...homes.entries()], WIDTH, async ([i, home]): Promise<Result> => {
-    const dueAt = starts[i] as number;
+    const dueAt = shift === undefined ? (starts[i] as number) : home.dueAt + shift;
     try {
       if (action === "redrive") return await redriveDead(ctx, home, dueAt);
       // A move names a time of the clock, and jobs that the bulk reaches later are late. A run, and each start of a rate, begins now at the earliest.
@@ -59,6 +67,17 @@ export async function changeAll(
       throw error;
     }
   });
+}
+
+/** Says whether somebody else has changed a job since it was read. `byTime`: also if a retry has given it another time. */
+function leavesAloneOf(bulk: Bulk, homes: readonly Head[], byTime: boolean): (home: Head) => boolean {
+  const read = new Map(homes.map((home) => [home.id, home]));
+  return (home) => {
+    const before = read.get(home.id);
+    // If a process whose clock is behind changes the job after it was read, the new `askedAt` may lie before the bulk began.
+    if (!isFromBefore(home, bulk) || home.askedAt !== before?.askedAt) return true;
+    return byTime && home.dueAt !== before?.dueAt;
+  };
 }
 
 /** Redrives one job. If the job is still dead at the same revision afterwards, its key names another job. */

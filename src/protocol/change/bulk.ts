@@ -81,13 +81,13 @@ async function startAfterResume(
 }
 
 async function changePage(ctx: Context, request: BulkRequest, at: Bulk, page: JobPage): Promise<ChangedPage> {
-  const { action, topic, ratePerSecond, dryRun } = request;
+  const { topic, ratePerSecond, dryRun } = request;
   const before = changedBefore(page, request, at);
   const earlier = before.size;
   // A page may have a job twice, as it was before and after a call of this part that runs at the same time.
   const matched = matchedOf(page, request, at).filter(({ id }) => !before.has(id));
   const now = ctx.clock();
-  const refused = matched.map((home) => refusal(action, home, now));
+  const refused = matched.map((home) => refusal(request, home, now));
   const changeable = matched.filter((_, i) => refused[i] === undefined);
   const { starts, next } = startsAtRate(ctx, topic, ratePerSecond, {
     first: ratePerSecond === undefined ? at.nextAt : Math.max(at.nextAt, now),

@@ -5,6 +5,7 @@ import { homeKey, ttl } from "../../core/item-keys.ts";
 import { ITEM_VERSION } from "../../core/items.ts";
 import { drawJobId } from "../../core/job-id.ts";
 import { keptOptionsOf } from "../../core/job-options.ts";
+import { onceText, scheduleIn } from "../../core/once.ts";
 import { drawWithin } from "../../core/spread.ts";
 import { stateAfter } from "../../core/states.ts";
 import { inParallel } from "../../general/batches.ts";
@@ -160,9 +161,20 @@ function homeOf(ctx: Context, job: TimedJob, shards: number, now: number): Home 
     ...(chain === undefined ? {} : { chain }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),
     ...keptOptionsOf(job),
-    ...(untracked ? { untracked: true, expiresAt: ttl(dueAt + UNTRACKED_AFTER) } : {}),
+    ...(untracked ? untrackedOnly(job, dueAt) : {}),
     ...(!untracked && isFar(ctx, dueAt) ? { hasSchedule: true } : {}),
   };
+}
+
+/** An untracked job has no once item. Only the token of a schedule is noted, so that the job's run knows the schedule. */
+function untrackedOnly(
+  { once }: TimedJob,
+  dueAt: number,
+): Pick<Home, "untracked" | "once"> & { expiresAt: number } {
+  const expiresAt = ttl(dueAt + UNTRACKED_AFTER);
+  const note = onceText(once ? [{ token: once.token, expiresAt }] : []);
+  const isOfSchedule = scheduleIn(note).schedule !== undefined;
+  return { untracked: true, expiresAt, ...(isOfSchedule && { once: note }) };
 }
 
 /** Files a job with a key or a once item of its own, with another id if another call displaces it. */

@@ -1,5 +1,6 @@
 import { MinutehandError } from "../../core/errors.ts";
 import type { Schedule } from "../../core/occurrence.ts";
+import { schedulerExpression } from "../../cron/crontab.ts";
 import type { Recurrence } from "../../cron/expression.ts";
 
 /** The next `count` occurrences after `now`, as if the schedule were not paused; fewer if it ends before. */
@@ -50,13 +51,22 @@ export async function startDateOf(schedule: Schedule, now: number): Promise<numb
 async function recurrenceOf({ expression, timezone, anchor, start, end }: Schedule): Promise<Recurrence> {
   // The code of calendars is large, and most functions never load it.
   const { parseExpression } = await import("../../cron/expression.ts");
-  try {
-    return parseExpression(expression, {
+  return refusing(() =>
+    parseExpression(expression, {
       timezone,
       anchor,
       ...(start === undefined ? {} : { start }),
       ...(end === undefined ? {} : { end }),
-    });
+    }),
+  );
+}
+
+/** The expression as EventBridge Scheduler writes it. @throws `bad-request` */
+export const expressionOf = (text: string): string => refusing(() => schedulerExpression(text));
+
+function refusing<T>(parse: () => T): T {
+  try {
+    return parse();
   } catch (error) {
     if (error instanceof RangeError) throw new MinutehandError("bad-request", error.message, {}, error);
     throw error;

@@ -10,7 +10,7 @@ import { enqueue } from "./enqueue.ts";
 import { enqueueCounted } from "./filing-limit.ts";
 import { findSchedule } from "./find-schedule.ts";
 import { nextComparison, notFiled, reportMissed } from "./missed-occurrences.ts";
-import { assertOccurs, nextOccurrences, occurrencesIn } from "./occurrences.ts";
+import { assertOccurs, expressionOf, nextOccurrences, occurrencesIn } from "./occurrences.ts";
 import { markRemoved, readKept, writeKept } from "./schedule-items.ts";
 
 const MINUTE = 60_000;
@@ -27,13 +27,14 @@ export type NewSchedule = Omit<Schedule, "anchor" | "paused" | "createdAt" | "de
 
 /**
  * Creates a recurring schedule, or replaces all its fields except `paused`. A rate without `start` counts from the whole minute after the
- * first call with this expression. A call that changes nothing writes nothing, unless Scheduler's copy is missing or differs.
+ * first call with this expression. `asked.expression` may also be crontab(5)'s. A call that changes nothing writes nothing, unless Scheduler's copy is missing or differs.
  * @throws `bad-request`, `too-large`, `unavailable`
  */
 export async function putSchedule(
   ctx: Context,
-  wanted: NewSchedule,
+  asked: NewSchedule,
 ): Promise<{ outcome: "created" | "replaced"; schedule: Schedule }> {
+  const wanted = { ...asked, expression: expressionOf(asked.expression) };
   const { before, schedule } = await change(ctx, wanted.name, async (before) => {
     const after = scheduleOf(wanted, before, ctx.clock());
     if (before && isDeepStrictEqual(asStored(after), before)) return after;

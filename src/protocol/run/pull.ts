@@ -32,6 +32,9 @@ export type Pulled = {
   dueAt: number;
   body: unknown;
   headers?: Record<string, string>;
+  schedule?: string;
+  /** ISO 8601. */
+  scheduledFor?: string;
   leaseUntil: number;
 };
 
@@ -292,7 +295,7 @@ function pulledOf(
   leaseUntil: number,
   bound: { token: string } | { topic: string; receivedAt: number },
 ): Pulled {
-  const { id, revision, attempt, body, headers } = job;
+  const { id, revision, attempt, body, headers, schedule, scheduledFor } = job;
   const receipt = { v: 1, id, revision, attempt, handle, ...bound } as const;
   return {
     id,
@@ -301,6 +304,8 @@ function pulledOf(
     dueAt: Date.parse(job.dueAt),
     body,
     ...(headers ? { headers } : {}),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(scheduledFor === undefined ? {} : { scheduledFor }),
     leaseUntil,
   };
 }

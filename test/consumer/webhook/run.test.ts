@@ -45,6 +45,14 @@ async function run(
 }
 
 describe("a run", () => {
+  it("of a schedule's job has the schedule and the occurrence's time in headers", async () => {
+    const { call } = await run({ schedule: "daily", scheduledFor: "2026-03-01T09:00:00.000Z" });
+    expect(call.headers).toMatchObject({
+      "minutehand-schedule": "daily",
+      "minutehand-scheduled-for": "2026-03-01T09:00:00.000Z",
+    });
+  });
+
   it("posts the body with the headers of Standard Webhooks and its own", async () => {
     const { ending, call } = await run({ headers: { "X-Shop": "7" } });
     expect(ending).toEqual({ end: "done" });

@@ -485,6 +485,22 @@ describe("a bulk leaves alone a job that", () => {
     expect(await runBulk(world.ctx, requestOf({}), at)).toEqual(first);
   });
 
+  it("a retry has given another time between the read and the write of a shift", async () => {
+    const world = createWorld();
+    const [home] = await filed(world, 1, () => ({ delay: 0 }));
+    const asked = { action: "move", shift: HOUR, from: START - HOUR } as const;
+    const at = begin(world, asked);
+    meanwhile(world, isReadOf(home), () => consume(world, "orders", { run: fail }));
+    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({
+      matched: 0,
+      changed: 0,
+      skipped: {},
+    });
+    const retried = await world.home(home?.id ?? "");
+    expect(retried).toMatchObject({ attempt: 1, revision: 1 });
+    expect(retried.dueAt).toBeLessThan(START + MINUTE);
+  });
+
   it("an event has filed since it began, though the event happened before", async () => {
     const world = createWorld();
     const at = begin(world, {});
