@@ -491,7 +491,11 @@ describe("a bulk leaves alone a job that", () => {
     const asked = { action: "move", shift: HOUR, from: START - HOUR } as const;
     const at = begin(world, asked);
     meanwhile(world, isReadOf(home), () => consume(world, "orders", { run: fail }));
-    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({ matched: 0, changed: 0, skipped: {} });
+    expect(await runBulk(world.ctx, requestOf(asked), at)).toMatchObject({
+      matched: 0,
+      changed: 0,
+      skipped: {},
+    });
     const retried = await world.home(home?.id ?? "");
     expect(retried).toMatchObject({ attempt: 1, revision: 1 });
     expect(retried.dueAt).toBeLessThan(START + MINUTE);
