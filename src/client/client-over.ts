@@ -10,6 +10,7 @@ import { withCheckedOptions } from "./check-options.ts";
 import type { Client } from "./client.ts";
 import type { DirectClient } from "./direct-client.ts";
 import type { DirectWorker } from "./direct-worker.ts";
+import { inParts } from "./in-parts.ts";
 import { type JobRef, requireRef } from "./job-ref.ts";
 import type { ChangeOptions, EnqueueArguments, PutArguments, SeenOptions } from "./options.ts";
 import { changeParts, countParts, forecastParts, pages } from "./read-parts.ts";
@@ -78,10 +79,11 @@ function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobC
       const sent = { body: { topic, body, ...options }, query: { reason }, idempotencyKey, signal };
       return call<never>("POST", "/jobs", JOB, sent);
     },
-    async enqueueMany(jobs, { idempotencyKey = newKey?.(), signal, reason } = {}) {
-      const sent = { body: { jobs }, query: { reason }, idempotencyKey, signal };
-      return outcomesOf(await call("POST", "/jobs/batch", RESULTS, sent));
-    },
+    enqueueMany: (jobs, { idempotencyKey = newKey?.(), signal, reason } = {}) =>
+      inParts(jobs, idempotencyKey, async (part, key) => {
+        const sent = { body: { jobs: part }, query: { reason }, idempotencyKey: key, signal };
+        return outcomesOf(await call("POST", "/jobs/batch", RESULTS, sent));
+      }),
     put(...job: unknown[]) {
       const [topic, key, { idempotencyKey = newKey?.(), ifMatch, signal, reason, ...body } = {}] =
         job as Given<PutArguments>;
@@ -100,10 +102,11 @@ function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobC
     cancel: (job, options) => call("DELETE", jobPath(job), JOB, changing(options)),
     cancelIfWaiting: (job, options) =>
       outcomeOf(async () => call<never>("DELETE", jobPath(job), JOB, changing(options))),
-    async cancelMany(ids, options) {
-      const sent = { body: { ids }, ...changing(options) };
-      return outcomesOf(await call("POST", "/jobs/cancel", RESULTS, sent));
-    },
+    cancelMany: (ids, options) =>
+      inParts(ids, undefined, async (part) => {
+        const sent = { body: { ids: part }, ...changing(options) };
+        return outcomesOf(await call("POST", "/jobs/cancel", RESULTS, sent));
+      }),
     list: ({ pageSize, signal, ...query } = {}) =>
       pages(call, "/jobs", "jobs", { query: { ...query, limit: pageSize }, signal }),
   };

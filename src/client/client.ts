@@ -103,7 +103,11 @@ export type Client<Topics = TopicBodies> = {
   ): Promise<Job<T>>;
   /** Fits no call: so the compiler's error about a call without options says what is missing. */
   enqueue<B>(topic: string, body: B & NeedsTime<B>): Promise<never>;
-  /** Files up to 500 jobs. Answers the job or the error of each, in the order of `jobs`. Idempotent as `enqueue`. */
+  /**
+   * Files jobs, and answers the job or the error of each, in the order of `jobs`. Idempotent as `enqueue`. More than 500 jobs are filed by several
+   * calls, one after the other. If the first call fails, throws. If a later one fails, its error is the result of each of its jobs, and the calls
+   * after it are made all the same. To try again, send all the jobs with the same `idempotencyKey`: no job is filed twice.
+   */
   enqueueMany<T = Topics>(
     jobs: readonly NewJobRequest<NoInfer<T>>[],
     options?: RepeatableOptions & ChangeOptions,
@@ -150,7 +154,7 @@ export type Client<Topics = TopicBodies> = {
     job: JobRef<N>,
     options?: ChangeOptions,
   ): Promise<CancelOutcome<Job<T, N>>>;
-  /** Cancels up to 500 jobs. Answers the job or the error of each, in the order of `ids`. Idempotent. */
+  /** Cancels jobs, and answers the job or the error of each, in the order of `ids`. Idempotent. More than 500 ids are split as by `enqueueMany`. */
   cancelMany<T = Topics>(
     ids: readonly string[],
     options?: ChangeOptions,

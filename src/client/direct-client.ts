@@ -32,6 +32,7 @@ import {
 import { withCheckedOptions } from "./check-options.ts";
 import type { Client } from "./client.ts";
 import { directlyFor, type Run, readFields, readPath, readRepeatable, runDirectly } from "./direct-calls.ts";
+import { inParts } from "./in-parts.ts";
 import { type JobRef, requireRef } from "./job-ref.ts";
 import type {
   CallOptions,
@@ -136,23 +137,27 @@ function manyJobCalls(ctx: Context, log: Service["log"], run: Run) {
       jobs: readonly object[],
       { idempotencyKey, signal, reason }: RepeatableOptions & ChangeOptions = {},
     ) =>
-      run(signal, async () => {
-        const call = { method: "POST", path: "/jobs/batch", idempotencyKey };
-        const { fields, sent } = readRepeatable(newJobs, { jobs }, call);
-        const results = await enqueueJobs({ ctx: directlyFor(ctx, { reason }), log }, fields.jobs, sent);
-        return results.map((result) =>
-          orError(result, ({ home, outcome }) => ({ ...summaryOf(ctx, home), outcome })),
-        );
-      }),
+      inParts(jobs, idempotencyKey, (part, key) =>
+        run(signal, async () => {
+          const call = { method: "POST", path: "/jobs/batch", idempotencyKey: key };
+          const { fields, sent } = readRepeatable(newJobs, { jobs: part }, call);
+          const results = await enqueueJobs({ ctx: directlyFor(ctx, { reason }), log }, fields.jobs, sent);
+          return results.map((result) =>
+            orError(result, ({ home, outcome }) => ({ ...summaryOf(ctx, home), outcome })),
+          );
+        }),
+      ),
     cancelMany: (ids: readonly string[], { signal, reason }: ChangeOptions = {}) =>
-      run(signal, async () => {
-        const results = await cancelJobs(
-          { ctx: directlyFor(ctx, { reason }), log },
-          readFields(jobIds, { ids }).ids,
-        );
-        log.info("a decision", { call: "cancelMany" });
-        return results.map((result) => orError(result, (home) => summaryOf(ctx, home)));
-      }),
+      inParts(ids, undefined, (part) =>
+        run(signal, async () => {
+          const results = await cancelJobs(
+            { ctx: directlyFor(ctx, { reason }), log },
+            readFields(jobIds, { ids: part }).ids,
+          );
+          log.info("a decision", { call: "cancelMany" });
+          return results.map((result) => orError(result, (home) => summaryOf(ctx, home)));
+        }),
+      ),
   };
 }
 

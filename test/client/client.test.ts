@@ -100,6 +100,59 @@ describe("the client", () => {
     expect(cancelled).toMatchObject([{ state: "cancelled" }, { code: "bad-request", status: 400 }]);
   });
 
+  test.each(["over HTTP", "directly"])(
+    "splits a batch of any length, with a result for each: %s",
+    async (how) => {
+      const { client: http, api, asked } = createClient();
+      const client =
+        how === "directly" ? directOn(api.world.ctx, createTelemetry("minutehand").logger) : http;
+      const jobs = Array.from({ length: 1100 }, (_, body) => ({
+        topic: body === 700 ? "nowhere" : "orders",
+        body,
+        delay: "1h",
+      }));
+      const filed = await client.enqueueMany(jobs, { idempotencyKey: "all" });
+      const ids = filed.map((one) => (one instanceof MinutehandError ? one.code : one.id));
+      expect(ids).toHaveLength(1100);
+      expect(ids[700]).toBe("unknown-topic");
+      expect(await client.get(String(ids[1099]))).toMatchObject({ body: 1099 });
+      const again = await client.enqueueMany(jobs, { idempotencyKey: "all" });
+      expect(again.map((one) => (one instanceof MinutehandError ? one.code : one.id))).toEqual(ids);
+      const cancelled = await client.cancelMany(ids);
+      expect(cancelled[700]).toMatchObject({ code: "bad-request" });
+      expect(cancelled.filter((one) => "state" in one && one.state === "cancelled")).toHaveLength(1099);
+      if (how === "over HTTP")
+        expect(asked.filter((call) => !call.startsWith("GET"))).toEqual([
+          ...Array.from({ length: 6 }, () => "POST /v1/jobs/batch"),
+          ...Array.from({ length: 3 }, () => "POST /v1/jobs/cancel"),
+        ]);
+    },
+  );
+
+  test("goes on after a part of a batch that fails, but not after the first one", async () => {
+    let failing = 2;
+    const { api } = createClient();
+    const keys: (string | null)[] = [];
+    const transport: Transport = async (outgoing) => {
+      const request = fetchable(outgoing);
+      keys.push(request.headers.get("idempotency-key"));
+      if (keys.length === failing) throw new MinutehandError("unavailable", "no answer");
+      return fetchApp(api.app, request);
+    };
+    const client: Client = clientOver({ transport, url: "https://api", clock: api.world.now });
+    const jobs = Array.from({ length: 1001 }, () => ({ topic: "orders", body: 1, delay: "1h" as const }));
+    const filed = await client.enqueueMany(jobs, { idempotencyKey: "k" });
+    expect(keys).toEqual(["k", "k#2", "k#3"]);
+    const failed = filed.flatMap((one, i) => (one instanceof MinutehandError ? [`${i} ${one.code}`] : []));
+    expect(failed).toEqual(Array.from({ length: 500 }, (_, i) => `${500 + i} unavailable`));
+    expect(filed[1000]).toMatchObject({ state: "scheduled" });
+    const long = { idempotencyKey: "k".repeat(255) };
+    await expect(client.enqueueMany(jobs, long)).rejects.toMatchObject({ code: "bad-request" });
+    failing = 4;
+    await expect(client.enqueueMany(jobs)).rejects.toMatchObject({ code: "unavailable" });
+    expect(keys).toHaveLength(4);
+  });
+
   test("pulls jobs and settles them", async () => {
     const { client } = createClient();
     for (const body of ["done", "again", "dead"])

@@ -95,8 +95,8 @@ function drawDeal(world: World, draws: Draws, topic: string, action: Deal["actio
   return { world, draws, topic, action, after, delay, group };
 }
 
-function beginBulk({ world: { timeline, witness }, draws, topic, action, after, delay, group }: Deal) {
-  const now = timeline.now();
+function beginBulk({ world, draws, topic, action, after, delay, group }: Deal) {
+  const now = world.timeline.now();
   const range = { from: now - REACH.before, to: now + after };
   const request = {
     action,
@@ -104,10 +104,17 @@ function beginBulk({ world: { timeline, witness }, draws, topic, action, after, 
     from: iso(range.from),
     to: iso(range.to),
     ...(group && { group }),
-    ...(action === "move" && { dueAt: iso(witness.bulks.begun(now + delay)) }),
+    ...(action === "move" && moveOf(world, now, delay)),
     ...(action !== "move" && action !== "cancel" && draws.chance(0.3) && { ratePerSecond: 1 }),
   };
   return { range, request };
+}
+
+/** Two of five moves shift each job by `delay`. Draws of its own, so that the other bulks of a seed stay as they are. */
+function moveOf(world: World, now: number, delay: number): { shift: number } | { dueAt: string } {
+  const { bulks } = world.witness;
+  if (world.draws(`move at ${now}`).chance(0.4)) return { shift: bulks.shifts(delay) / SECOND };
+  return { dueAt: iso(bulks.begun(now + delay)) };
 }
 
 /** Tells the witness of a call that begins a bulk which cancels jobs. Answers a callback for the end of the call. */

@@ -35,19 +35,26 @@ function bulkCancelsOf({ clock, skew }: Bench) {
 
 function bulkMovesOf({ broken }: Bench) {
   const moved = new Map<number, Set<string>>();
+  /** The jobs that each bulk has shifted, by the ms of its shift. */
+  const shifted = new Map<number, Set<string>>();
+  /** The times to which bulks have shifted jobs. */
+  const shiftedTo = new Set<number>();
   return {
     /** A bulk will move jobs to about this time, ms since the epoch. Answers a time near it that no other bulk uses. */
-    begun(about: number): number {
-      let time = about;
-      while (moved.has(time)) time += 1;
-      moved.set(time, new Set());
-      return time;
-    },
+    begun: (about: number): number => unused(moved, about),
+
+    /** A bulk will shift jobs by about as many ms. Answers a shift near it that no other bulk uses, and no retry by chance. */
+    shifts: (about: number): number => unused(shifted, about + 137),
 
     /** Whether a bulk moved jobs to this time. Such jobs may be late: the time can be hours ahead, when ticks are rare. */
-    isMark: (time: number): boolean => moved.has(time),
+    isMark: (time: number): boolean => moved.has(time) || shiftedTo.has(time),
 
     changed(before: Home, after: Home): void {
+      const shift = after.dueAt - before.dueAt;
+      const byShift = shifted.get(shift);
+      if (byShift?.has(after.id)) broken(after.id, `shifted by ${shift} ms again by the same bulk`);
+      if (byShift) shiftedTo.add(after.dueAt);
+      byShift?.add(after.id);
       const jobs = moved.get(after.dueAt);
       if (!jobs) return;
       // Another body, another hold, or a postponement beyond the job's bound (which only changes `wantedAt`) leaves the time as it is.
@@ -57,4 +64,11 @@ function bulkMovesOf({ broken }: Bench) {
       jobs.add(after.id);
     },
   };
+}
+
+function unused(known: Map<number, Set<string>>, about: number): number {
+  let ms = about;
+  while (known.has(ms)) ms += 1;
+  known.set(ms, new Set());
+  return ms;
 }
