@@ -109,7 +109,7 @@ describe("the client", () => {
       const jobs = Array.from({ length: 1100 }, (_, body) => ({
         topic: body === 700 ? "nowhere" : "orders",
         body,
-        delay: "1h",
+        delay: "1h" as const,
       }));
       const filed = await client.enqueueMany(jobs, { idempotencyKey: "all" });
       const ids = filed.map((one) => (one instanceof MinutehandError ? one.code : one.id));
