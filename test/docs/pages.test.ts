@@ -10,6 +10,9 @@ const TESTED: Readonly<Record<string, string>> = {
   ts: "code-blocks.long.test.ts",
   // CommonJS, and tests for Jest.
   typescript: "../package/commonjs.ts",
+  python: "sign-blocks.long.test.ts",
+  go: "sign-blocks.long.test.ts",
+  java: "sign-blocks.long.test.ts",
   json: "pages.test.ts",
   text: "pages.test.ts",
 };

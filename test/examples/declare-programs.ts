@@ -3,11 +3,8 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
-import { requestOf } from "../cli/served-api.ts";
 import { type Api, createApi } from "../support/api.ts";
-import { fetchApp } from "../support/fetch-app.ts";
-import { startReceiver } from "../support/receiver.ts";
-import { signatureOf } from "../support/signature.ts";
+import { expectSigned, serveGateway } from "../support/gateway.ts";
 import { serveInTrouble, type Trouble } from "../support/troubled-api.ts";
 import { createWorld, MINUTE } from "../support/world.ts";
 
@@ -15,6 +12,8 @@ import { createWorld, MINUTE } from "../support/world.ts";
 export type Programs = {
   readonly language: string;
   readonly test: (name: string, run: () => Promise<void>) => void;
+  /** As `test`, for a test that also needs what signs. */
+  readonly signatureTest: Programs["test"];
   /** The command of a program, without its arguments. */
   readonly command: (program: "worker" | "producer") => readonly [string, ...string[]];
   /** What `lastError` says of a thumbnail without a width. */
@@ -23,12 +22,6 @@ export type Programs = {
 
 const BODY = { image: "cat.png", width: 120 };
 const PRINTED = "cat.png at 120 px, attempt 1\n";
-/** No credentials of this machine may sign. */
-const CREDENTIALS = {
-  AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
-  AWS_SECRET_ACCESS_KEY: "secret",
-  AWS_SESSION_TOKEN: "token",
-};
 
 type Ended = { printed: string; told: string; status: number };
 
@@ -38,7 +31,7 @@ function start(
 ): ChildProcess {
   return spawn(command, args, {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...CREDENTIALS, ...env },
+    env: { ...process.env, ...env },
   });
 }
 
@@ -244,33 +237,17 @@ function declareRefusals(programs: Programs): void {
 }
 
 function declareSignature(programs: Programs): void {
-  const { language, test } = programs;
-  test(`the ${language} producer signs its calls of API Gateway`, async () => {
-    const { app } = apiOf();
-    // As the proxy of the program, this server gets the calls of every host.
-    await using proxy = await startReceiver(async (_, response) => {
-      const [call] = proxy.received.slice(-1);
-      const path = new URL(call?.path ?? "").pathname;
-      const answer = await fetchApp(app, requestOf({ ...(call as NonNullable<typeof call>), path }));
-      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
-    });
-    const host = "a1b2c3.execute-api.eu-central-1.amazonaws.com";
-    const address = `http://127.0.0.1:${proxy.port}`;
-    const env = { http_proxy: address, HTTP_PROXY: address, AWS_REGION: "us-west-2" };
-    const file = await produce(programs, ["file", `http://${host}`, NAMES.image, "120", "30m"], env);
-    expect(file).toMatchObject({ told: "", status: 0 });
-    expect(await produce(programs, ["cancel", `http://${host}`, NAMES.image], env)).toMatchObject({
+  const { language, signatureTest } = programs;
+
+  signatureTest(`the ${language} producer signs its calls of API Gateway`, async () => {
+    await using gateway = await serveGateway(apiOf());
+    const { env, url, received } = gateway;
+    const filed = await produce(programs, ["file", url, NAMES.image, "120", "30m"], env);
+    expect(filed).toMatchObject({ told: "", status: 0 });
+    expect(await produce(programs, ["cancel", url, NAMES.image], env)).toMatchObject({
       printed: "cancelled\n",
     });
-    for (const { method, path, headers, body } of proxy.received) {
-      const sent = new Headers(Object.entries(headers) as [string, string][]);
-      const signed = signatureOf(
-        { method, path: new URL(path).pathname, query: "", host, headers: sent, body },
-        { secretAccessKey: CREDENTIALS.AWS_SECRET_ACCESS_KEY, region: "eu-central-1" },
-      );
-      expect(sent.get("authorization")).toContain(`Signature=${signed}`);
-      expect(sent.get("authorization")).toMatch(/SignedHeaders=[a-z0-9;-]*\bhost;.*x-amz-security-token/);
-    }
-    expect(proxy.received.map(({ method }) => method)).toEqual(["PUT", "DELETE"]);
+    expect(received.map(({ method }) => method)).toEqual(["PUT", "DELETE"]);
+    for (const call of received) expectSigned(call);
   });
 }

@@ -23,6 +23,7 @@ goTest("the Go examples build, and Go's own tools find nothing in them", () => {
 const programs: Programs = {
   language: "Go",
   test: goTest,
+  signatureTest: goTest,
   command: (program) => [join(built, program)],
   widthError: "width must be more than 0, is 0",
 };
