@@ -22,10 +22,10 @@ class Refused(Exception):
         self.status, self.headers = error.code, error.headers
         try:
             problem = json.load(error)
-        except ValueError:
-            problem = {}
-        # A later version may add codes and fields, so take only those that are read here.
-        self.code, self.detail = problem.get("code"), problem.get("detail")
+            # A later version may add fields, so take only those that are read here.
+            self.code, self.detail = problem["code"], problem["detail"]
+        except (ValueError, KeyError, TypeError):
+            self.code, self.detail = None, None
         super().__init__(f"{self.status} {self.code} {self.detail}")
 
 
@@ -65,6 +65,16 @@ def wait_of(headers, pause):
         return pause
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Answers a redirect as it is: to follow it would turn a POST into a GET, and the signature is for one host only."""
+
+    def redirect_request(self, *_):
+        return None
+
+
+opener = urllib.request.build_opener(NoRedirects)
+
+
 def send(url, method, path, body, key):
     data = None if body is None else json.dumps(body).encode()
     headers = {"content-type": "application/json"}
@@ -75,7 +85,7 @@ def send(url, method, path, body, key):
         headers = signed(method, url + path, data, headers, region=gateway[1])
     request = urllib.request.Request(url + path, data, headers, method=method)
     try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+        with opener.open(request, timeout=TIMEOUT) as response:
             return json.load(response)
     except urllib.error.HTTPError as error:
         raise Refused(error) from None

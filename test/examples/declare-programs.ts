@@ -65,6 +65,7 @@ export function declareWorker(programs: Programs): void {
   declareLeases(programs);
   declareTroubles(programs);
   declareStop(programs);
+  declareRedirect(programs);
 }
 
 function declareRuns(programs: Programs): void {
@@ -232,6 +233,16 @@ function declareRefusals(programs: Programs): void {
       status: 1,
       told: expect.stringContaining("400 bad-request"),
     });
+    expect(served.received).toHaveLength(1);
+  });
+}
+
+function declareRedirect({ language, test, command }: Programs): void {
+  test(`the ${language} worker follows no redirect, which would turn its POST into a GET`, async () => {
+    const moved: Trouble = { status: 302, headers: { location: "/health" } };
+    await using served = await serveInTrouble([moved], apiOf());
+    const end = await ended(start([...command("worker"), served.url, "--once"]));
+    expect(end).toMatchObject({ printed: "", status: 1, told: expect.stringContaining("302") });
     expect(served.received).toHaveLength(1);
   });
 }

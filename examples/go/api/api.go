@@ -61,7 +61,11 @@ func (p *Problem) Error() string { return fmt.Sprintf("%d %s %s", p.Status, p.Co
 
 // New makes a client. It loads credentials only if the URL is of API Gateway.
 func New(ctx context.Context, url string) (*Client, error) {
-	client := &Client{url: strings.TrimSuffix(url, "/"), signer: v4.NewSigner(), http: http.Client{Timeout: timeout}}
+	client := &Client{url: strings.TrimSuffix(url, "/"), signer: v4.NewSigner(), http: http.Client{
+		Timeout: timeout,
+		// To follow a redirect would turn a POST into a GET, and the signature is for one host only.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
 	if found := gateway.FindStringSubmatch(url); found != nil {
 		settings, err := config.LoadDefaultConfig(ctx, config.WithRegion(found[1]))
 		if err != nil {
