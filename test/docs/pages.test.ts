@@ -8,8 +8,11 @@ import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./block
 const TESTED: Readonly<Record<string, string>> = {
   sh: "shell-blocks.long.test.ts",
   ts: "code-blocks.long.test.ts",
-  // CommonJS, and tests for Jest.
-  typescript: "../package/commonjs.ts",
+  // CommonJS, tests for Jest (`../package/commonjs.ts`), and a program for BullMQ.
+  typescript: "../package/bullmq.ts",
+  python: "sign-blocks.long.test.ts",
+  go: "sign-blocks.long.test.ts",
+  java: "sign-blocks.long.test.ts",
   json: "pages.test.ts",
   text: "pages.test.ts",
 };

@@ -41,8 +41,7 @@ export async function playExamples(session: Session, installed: string): Promise
   await pay(data, "18");
   const notice = await notifyMerchant(client, { orderId: "17", amount: "12.50" }, `${merchant.url}/`);
   const jobs = await fileJobs(client);
-  const worker = [join("python-worker", "worker.py"), url, "--once"];
-  await session.run({ name: "worker", command: "python3", args: worker, cwd, env });
+  await playPrograms(session, client, { cwd, env, url });
   for (const { id } of [...jobs, notice]) await until(client, id, "done");
   await until(client, paid.id, "cancelled");
   await said(session, MERCHANT, merchant.server, new RegExp(`booked ${notice.id} .*12\\.50`));
@@ -78,9 +77,30 @@ async function startMerchant(
   return { url, server };
 }
 
+/** In each language, the producer files a thumbnail and the worker makes it. */
+async function playPrograms(
+  session: Session,
+  client: Client<Topics>,
+  { cwd, env, url }: { cwd: string; env: NodeJS.ProcessEnv; url: string },
+): Promise<void> {
+  const commands = {
+    python: (program: string) => ["python3", `${program}.py`] as const,
+    go: (program: string) => ["go", "run", `./${program}`] as const,
+  };
+  for (const [language, commandOf] of Object.entries(commands)) {
+    const run = (program: string, ...more: readonly string[]): Promise<void> => {
+      const [command, ...args] = [...commandOf(program), ...more];
+      return session.run({ name: `${language} ${program}`, command, args, cwd: join(cwd, language), env });
+    };
+    await run("producer", "file", url, `${language}.png`, "120", "1s");
+    const { id } = await client.get({ topic: "thumbnail", key: `${language}.png` });
+    await run("worker", url, "--once");
+    await until(client, id, "done");
+  }
+}
+
 async function fileJobs(client: Client<Topics>): Promise<{ id: string }[]> {
   return [
-    await client.enqueue("thumbnail", { image: "cat.png", width: 120 }, { delay: 0 }),
     await client.enqueue("receipt", { orderId: "17", cents: 1250 }, { delay: 0 }),
     await client.enqueue("order-timeout", { orderId: "17" }, { delay: 1 }),
     await client.enqueue("refund", { refundId: "r-1" }, { delay: 0 }),

@@ -10,6 +10,7 @@ import { readManifest } from "../../tools/package/entries.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import { runSession, type Session } from "../deploy/session.ts";
 import { HANG_MS } from "../patience.ts";
+import { checkBullMq } from "./bullmq.ts";
 import { playCommonJs } from "./commonjs.ts";
 import { openConsoles } from "./console.ts";
 import { faultsIn } from "./contents.ts";
@@ -38,6 +39,7 @@ await runSession("test:package", noOptions, async (session) => {
   await playExistingApp(session, tarball);
   await playExamples(session, app);
   await playCommonJs(session, tarball);
+  await checkBullMq(session);
   await measureSaves(session, app);
 });
 
