@@ -92,7 +92,7 @@ type Bookkeeping = {
   restarts?: number;
   /** The last ten bulks that moved or cancelled the job, newest first: `<id of the bulk> <due time before the bulk, in ms>` of each. */
   bulk?: string;
-  /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. The items must outlive the job. */
+  /** The last ten once items that name the job, a line each: `<expiresAt> <token>`. The items must outlive the job. Of an untracked job: the token of its schedule, without an item. */
   once?: string;
   /** The last ten calls with an `Idempotency-Key` that changed the job, a line each: `<hash of the key>.<hash of the request>`. */
   calls?: string;

@@ -55,7 +55,7 @@ function daysOf(dayOfMonth: string, month: string, dayOfWeek: string): string {
   if (weekdays === undefined) return `${listOf(DAY_OF_MONTH, dayOfMonth)} ${month} ?`;
   if (dayOfMonth === "*") return `? ${month} ${weekdays}`;
   throw new RangeError(
-    "expression must have * for one of day-of-month and day-of-week, because EventBridge Scheduler has no day of either; make two schedules, " +
+    "expression must have * for one of day-of-month and day-of-week, because EventBridge Scheduler takes only one of them: make two schedules, " +
       `got ${JSON.stringify(`${dayOfMonth} … ${dayOfWeek}`)}`,
   );
 }

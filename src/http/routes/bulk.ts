@@ -64,7 +64,7 @@ function bulkOf(ctx: Context, fields: BulkFields): Bulk {
   const range = bulkRangeOf(now, fields.action, fields);
   if (fields.action !== "move") return beginBulk(ctx, fields.action, range);
   const { delay, dueAt } = fields;
-  // A shift counts from each job's own time.
+  // A shift counts from each job's own time, so the bulk then needs no time of its own.
   const time = requestedDueAt(now, { delay, dueAt }) ?? now;
   return beginBulk(ctx, "move", range, time);
 }

@@ -2,9 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Invoke, Invoked } from "../../../src/aws/invoke.ts";
 import { targetRun } from "../../../src/consumer/target/run.ts";
 import type { Home } from "../../../src/core/home.ts";
+import { fileOccurrence } from "../../../src/protocol/file/recurring.ts";
 import { reportTopics } from "../../../src/protocol/read/topics.ts";
 import { consume } from "../../support/consume.ts";
-import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
+import { createWorld, HOUR, MINUTE, SECOND, START, type World } from "../../support/world.ts";
 
 const topic = "thumbnail";
 const { signal } = new AbortController();
@@ -47,6 +48,14 @@ describe("a job that a target runs", () => {
       },
     ]);
     expect(await world.home(id)).toMatchObject({ state: "done", attempt: 1 });
+  });
+
+  it("of a schedule has the schedule's name and the occurrence's time in its event", async () => {
+    const world = createThumbnails();
+    await fileOccurrence(world.ctx, { name: "daily", time: START, job: { topic, body: "1" } });
+    const fn = target(says(null));
+    await call(world, fn);
+    expect(fn.events).toMatchObject([{ schedule: "daily", scheduledFor: "2026-03-01T09:00:00.000Z" }]);
   });
 
   it("has no key and no headers in its event if it has none", async () => {
