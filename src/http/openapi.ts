@@ -159,6 +159,12 @@ function headersOf(names: readonly (keyof typeof HEADERS)[]): object | undefined
   return names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 }
 
+/**
+ * Only the client inside a handler knows the chain of the handler's job. Another parameter would change the methods of clients that are generated
+ * from this document.
+ */
+const OF_OWN_CLIENT = "minutehand-chain";
+
 function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodType | undefined): object[] {
   if (!schema) return [];
   const { properties = {}, required = [] } = z.toJSONSchema(schema, {
@@ -170,7 +176,8 @@ function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodTyp
       forGenerators(each);
     },
   });
-  return Object.entries(properties).map(([name, property]) => {
+  const documented = Object.entries(properties).filter(([name]) => name !== OF_OWN_CLIENT);
+  return documented.map(([name, property]) => {
     return { name, in: place, required: required.includes(name), schema: property, ...example(place, name) };
   });
 }

@@ -33,17 +33,15 @@ export type Tool = {
 
 /** The argument with the body of the request. The other arguments are parameters. */
 const BODY = "request";
-/** The client sets this header, and a program needs no document of an API whose calls are its tools. */
-const LEFT_OUT = { header: "minutehand-chain", operation: "openapi" };
+/** A program needs no document of an API whose calls are its tools. */
+const LEFT_OUT = "openapi";
 
 /** The calls of an OpenAPI document. Without `write` only those that change nothing. */
 export function toolsOf(document: object, write: boolean): Tool[] {
   const { paths, components } = document as OpenApi;
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)
-      .filter(
-        ([method, { operationId }]) => (write || method === "get") && operationId !== LEFT_OUT.operation,
-      )
+      .filter(([method, { operationId }]) => (write || method === "get") && operationId !== LEFT_OUT)
       .map(([method, operation]) => toolOf(method.toUpperCase(), path, operation, components.schemas)),
   );
 }
@@ -54,13 +52,12 @@ function toolOf(
   { operationId, description, parameters = [], requestBody }: Operation,
   schemas: OpenApi["components"]["schemas"],
 ): Tool {
-  const taken = parameters.filter(({ name }) => name !== LEFT_OUT.header);
   const properties = {
-    ...Object.fromEntries(taken.map(({ name, schema }) => [name, schema])),
+    ...Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
     ...(requestBody && { [BODY]: requestBody.content["application/json"].schema }),
   };
   const required = [
-    ...taken.flatMap(({ name, required }) => (required ? [name] : [])),
+    ...parameters.flatMap(({ name, required }) => (required ? [name] : [])),
     ...(requestBody?.required ? [BODY] : []),
   ];
   const inputSchema = {
@@ -68,7 +65,7 @@ function toolOf(
     $defs: usedIn(properties, schemas),
   };
   return {
-    ...{ name: operationId, description, method, path, parameters: taken },
+    ...{ name: operationId, description, method, path, parameters },
     inputSchema: JSON.parse(JSON.stringify(inputSchema).replaceAll("#/components/schemas/", "#/$defs/")),
   };
 }
