@@ -42,7 +42,9 @@ function changedMeanwhile({ id }: Head): MinutehandError {
 
 /** The deletes of the items that name this job alone. A newer version's items are left to TTL. */
 async function namingItems(ctx: Context, { id, topic, key, once }: Head): Promise<Write[]> {
-  const keys: Key[] = onceNotesOf(once).map(({ token }) => onceKey(topic, token));
+  // Without the once item of an event or of a schedule's occurrence, its second delivery would file the job again. It holds no caller's text.
+  const ofCallers = onceNotesOf(once).filter(({ token }) => !/^§(?!run )/.test(token));
+  const keys: Key[] = ofCallers.map(({ token }) => onceKey(topic, token));
   if (key !== undefined) keys.push(keyItemKey(topic, key));
   const items = keys.length === 0 ? [] : await ctx.pool.read(keys);
   return items.flatMap((item, i) => {
@@ -54,6 +56,9 @@ async function namingItems(ctx: Context, { id, topic, key, once }: Head): Promis
 /** What an item that names no other job is expected to be. The once item of a batch names others too: it holds no text of their jobs. */
 function namesOnly(item: Item, id: string): Expected | undefined {
   if (!("seed" in item)) return "id" in item && item.id === id ? { id } : undefined;
-  const { seed } = item;
-  return sharedJobs(item).every((job) => job === undefined || job.id === id) ? { seed } : undefined;
+  // Together they show that a repeat of the batch has added a job.
+  const { seed, expiresAt } = item;
+  return sharedJobs(item).every((job) => job === undefined || job.id === id)
+    ? { seed, expiresAt }
+    : undefined;
 }

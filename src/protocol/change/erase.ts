@@ -44,7 +44,7 @@ export async function runErase(
     const { items, next } = await ctx.pool.scan(at, ctx.sizes.bulkJobs);
     const jobs = items.flatMap(jobIn);
     const meant = jobs.filter((job) => isUnreadable(job) || isMeant(job, request));
-    met.push({ examined: jobs.length, results: await erasePage(acting, meant, request.dryRun) });
+    met.push({ examined: jobs.length, results: await erasePage(acting, meant, request) });
     matched += meant.length;
     if (next === undefined) return sumOf(met);
     if (matched >= ctx.sizes.bulkJobs || ctx.clock() >= until) return { ...sumOf(met), next };
@@ -71,7 +71,7 @@ function isMeant(home: Head, { keyPrefix, ...filter }: EraseRequest): boolean {
 async function erasePage(
   ctx: Context,
   jobs: readonly (Head | Unreadable)[],
-  dryRun: boolean,
+  request: EraseRequest,
 ): Promise<Erased[]> {
   const now = ctx.clock();
   const refused = jobs.flatMap((job): Erased[] => {
@@ -80,8 +80,8 @@ async function erasePage(
   });
   const left = new Set(refused.map(({ id }) => id));
   const erasable = jobs.filter((job): job is Head => !left.has(job.id));
-  if (dryRun) return [...refused, ...erasable.map(({ id }): Erased => ({ id, end: "counted" }))];
-  return [...refused, ...(await eraseAll(ctx, erasable))];
+  if (request.dryRun) return [...refused, ...erasable.map(({ id }): Erased => ({ id, end: "counted" }))];
+  return [...refused, ...(await eraseAll(ctx, erasable, request))];
 }
 
 /** No cancel is needed, or none is possible: the message of an untracked job may be sent already. */
@@ -89,16 +89,21 @@ function isOver(home: Head): boolean {
   return isFinished(home) || home.untracked === true;
 }
 
-/** Cancels first, so that a job that somebody claims meanwhile is left to its run. */
-async function eraseAll(ctx: Context, homes: readonly Head[]): Promise<Erased[]> {
+/**
+ * Cancels first, so that a job that somebody claims meanwhile is left to its run. Leaves a job that somebody has changed so that the request
+ * does not mean it any more.
+ */
+async function eraseAll(ctx: Context, homes: readonly Head[], request: EraseRequest): Promise<Erased[]> {
   const waiting = homes.filter((home) => !isOver(home)).map(({ id }) => id);
-  const cancelled = await cancelMany(ctx, waiting);
+  const cancelled = await cancelMany(ctx, waiting, (home) => !isMeant(home, request));
   const ended = new Map(waiting.map((id, i) => [id, cancelled[i]]));
-  return inParallel(homes, WIDTH, async (home): Promise<Erased> => {
+  const erased = await inParallel(homes, WIDTH, async (home): Promise<Erased[]> => {
     const over = ended.get(home.id) ?? home;
+    if (!(over instanceof MinutehandError) && !isMeant(over, request)) return [];
     const refusal = over instanceof MinutehandError ? over : await deleteJob(ctx, over);
-    return { id: home.id, end: refusal ?? "erased" };
+    return [{ id: home.id, end: refusal ?? "erased" }];
   });
+  return erased.flat();
 }
 
 function sumOf(met: readonly { examined: number; results: readonly Erased[] }[]): ErasePart {

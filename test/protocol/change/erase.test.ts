@@ -149,6 +149,31 @@ describe("an erase", () => {
     expect(await erase(world)).toMatchObject({ changed: 1 });
   });
 
+  it("leaves a job to which somebody gives another tag meanwhile", async () => {
+    const world = createWorld();
+    const { id } = await world.file({ tag, key: "k", delay: HOUR });
+    const isCancel = ({ operation }: { operation: string }): boolean => operation === "changeMany";
+    meanwhile(world, isCancel, async () => {
+      const dueAt = world.now() + HOUR;
+      const job = { topic: "orders", key: "k", body: "{}", tag: "customer-7", dueAt };
+      await enqueue(world.ctx, { ...job, onDuplicate: "replace" });
+    });
+    expect(await erase(world)).toMatchObject({ changed: 0, skipped: {} });
+    expect(await world.home(id)).toMatchObject({ state: "scheduled", tag: "customer-7" });
+  });
+
+  it("leaves what shows that an occurrence of a schedule or an event has filed a job", async () => {
+    const world = createWorld();
+    for (const token of ["§nightly§2026-03-01T09:00Z", "§cart-left§rule§event-17", "§run nightly§jane"])
+      await world.file({ tag, body, once: { token, hash: "h" } });
+    await consume(world, "orders");
+    expect(await erase(world)).toMatchObject({ changed: 3 });
+    expect(of(world, "once#").map(({ pk }) => pk)).toEqual([
+      expect.stringContaining("§nightly§2026"),
+      expect.stringContaining("event-17"),
+    ]);
+  });
+
   it("leaves a key that another job has taken meanwhile", async () => {
     const world = createWorld();
     await world.file({ tag, key: "k" });
