@@ -65,6 +65,8 @@ export const REASON = [
 
 export function shiftArgument(text: string): Duration {
   const asked = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : (text as DurationText);
+  const allowed = insteadOfMilliseconds(asked);
+  if (allowed !== undefined) throw new InvalidArgumentError(`It must be ${allowed}.`);
   const { error } = shift.safeParse(asked);
   if (error === undefined) return asked;
   throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);

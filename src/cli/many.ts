@@ -38,16 +38,22 @@ export type Way<Request extends Asked, Result extends Sums> = {
   readonly asCounted: (counted: Result) => Request;
   /** The flags, besides those of the user, with which the command continues: each with a space behind it. */
   readonly flags: (request: Request) => string;
+  /** The flag with which a command goes on whose first part got no answer. Absent: the command may be run again as it is. */
+  readonly again?: string;
   /** What a user can do about jobs that were left. */
   readonly hint: string;
 };
 
 export function changeMany(session: Session, request: BulkRequest, caution: Caution): Promise<void> {
-  const { action, topic } = request;
+  const { action, topic, idempotencyKey } = request;
   const { verb, done, range } = WORDS[action];
   const way: Way<BulkRequest, BulkResult> = {
     ...{ verb, done, hint: "" },
-    call: (api, asked, onProgress) => api.bulk(asked, onProgress),
+    ...(idempotencyKey !== undefined && { again: `--idempotency-key ${idempotencyKey}` }),
+    call(api, { idempotencyKey: key, ...asked }, onProgress) {
+      const repeatable = asked.dryRun || key === undefined ? {} : { idempotencyKey: key };
+      return api.bulk({ ...asked, ...repeatable }, onProgress);
+    },
     jobs: (count, result) => `${many(count)} of ${topic} ${range} from ${result.from} to ${result.to}`,
     warning: (count) => crowdOf(count, request),
     // The cursor is tied to the request, so print the times of the request and not those of the answer.
@@ -142,14 +148,16 @@ async function run<Request extends Asked, Result extends Sums>(
 
 /** What an interrupted change has done, and how to go on. `undefined` if no part has ended, and for a dry run: just start it again. */
 function wayOn<Request extends Asked, Result extends Sums>(
-  { done, flags }: Way<Request, Result>,
+  { done, flags, again }: Way<Request, Result>,
   request: Request,
   last: Result | undefined,
 ): string | undefined {
   const cursor = last?.cursor ?? request.cursor;
-  if (cursor === undefined || request.dryRun) return undefined;
-  const soFar = `${many(last?.changed ?? 0)} ${done}`;
-  return `${soFar}; to continue, run the same command with ${flags(request)}--cursor ${cursor}`;
+  const flag = cursor === undefined ? again : `--cursor ${cursor}`;
+  if (flag === undefined || request.dryRun) return undefined;
+  const soFar =
+    last === undefined && cursor === undefined ? "no answer" : `${many(last?.changed ?? 0)} ${done}`;
+  return `${soFar}; to continue, run the same command with ${flags(request)}${flag}`;
 }
 
 /** How much of its range a bulk has examined, in percent. */

@@ -141,7 +141,7 @@ const LISTS: readonly string[] = [
 
 /** The options of any call that are durations. */
 const DURATIONS = [
-  ...["delay", "maxDelay", "flexibleWindow"],
+  ...["delay", "maxDelay", "shift", "flexibleWindow"],
   ...OPTION_NAMES.filter((name) => JOB_OPTIONS[name].kind === "duration"),
 ];
 

@@ -80,7 +80,10 @@ function hourAfter(from: Instant): Date | undefined {
 type Counts = Pick<BulkPart, "examined" | "matched" | "changed" | "skipped" | "errors" | "cursor">;
 type Asked = ChangeOptions & { idempotencyKey?: string | undefined; cursor?: string };
 
-/** Calls all parts of a bulk or of an erase. An error names the cursor of the part that failed. */
+/**
+ * Calls all parts of a bulk or of an erase. An error names the cursor of the part that failed, or the Idempotency-Key of the first part, with
+ * which a second call continues the same bulk.
+ */
 export async function changeParts<Part extends Counts>(
   call: Call,
   path: string,
@@ -98,7 +101,8 @@ export async function changeParts<Part extends Counts>(
       at = isNew(part.cursor);
       sums = sums ? sumOf(sums, part) : part;
     } catch (error) {
-      if (error instanceof MinutehandError) Object.assign(error.data, cursor);
+      const isFirst = at === undefined && idempotencyKey !== undefined;
+      if (error instanceof MinutehandError) Object.assign(error.data, isFirst ? { idempotencyKey } : cursor);
       throw error;
     }
     onProgress?.(sums);

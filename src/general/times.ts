@@ -17,7 +17,7 @@ const MOST_SECONDS = 366 * 86_400;
 
 /** Answers what is allowed in place of a number that is most likely one of milliseconds. `undefined` for all other values, of any type. */
 export function insteadOfMilliseconds(value: unknown): string | undefined {
-  if (!(Number.isFinite(value) && (value as number) > MOST_SECONDS)) return undefined;
+  if (!(Number.isFinite(value) && Math.abs(value as number) > MOST_SECONDS)) return undefined;
   return `at most ${MOST_SECONDS} as a number, which is seconds (did you mean milliseconds?), or a text with its unit, such as "400d"`;
 }
 

@@ -189,6 +189,26 @@ describe("many jobs", () => {
       expect(await revisionsOf(api)).toEqual(once);
     });
 
+    test("shifts no job twice, if the command is continued as it says after a first part without an answer", async () => {
+      await using api = await serveApi();
+      await fileMany(api);
+      let writes = 0;
+      api.world.pool.hooks.before = ({ operation }) => {
+        if (operation !== "page" && operation !== "read" && ++writes > 100) throw new Error("crash");
+      };
+      const shift = ["reschedule", "--topic", "orders", "--shift", "1h", "--yes"];
+      const { code, err } = await type(api, shift);
+      const [, ...flags] =
+        /^no answer; to continue, run the same command with (--idempotency-key) (\S+)\nminutehand: /.exec(
+          err,
+        ) ?? [];
+      expect({ code, flags: flags.length }).toEqual({ code: 1, flags: 2 });
+      delete api.world.pool.hooks.before;
+      expect(await revisionsOf(api)).toEqual(expect.arrayContaining([0, 1]));
+      expect(await type(api, [...shift, ...flags])).toMatchObject({ code: 0 });
+      expect(await revisionsOf(api)).toEqual(once);
+    });
+
     test("can be continued after Ctrl-C too, with the range that was counted", async () => {
       await using api = await serveApi();
       await fileMany(api);

@@ -398,6 +398,7 @@ describe("the client", () => {
         'must be at most 31622400 as a number, which is seconds (did you mean milliseconds?), or a text with its unit, such as "400d", got 31622401';
       const calls: [string, Promise<unknown>][] = [
         ["delay", client.enqueue("orders", 1, { delay: 31_622_401 })],
+        ["shift", http.bulk({ action: "move", topic: "orders", shift: 31_622_401 })],
         ["expiresAfter", client.put("orders", "k", { body: 1, delay: 1, expiresAfter: 31_622_401 })],
         [
           "jobs.1.delay",

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { Argument, type Command, Option } from "commander";
 import type { Changes, Duration } from "../../client/options.ts";
 import { durationArgument, instant, jobId, REASON, rate, shiftArgument } from "../arguments.ts";
@@ -30,7 +31,14 @@ const DUE = {
 
 type Flags = Choice &
   Seen &
-  TimeFlags & { now?: true; shift?: Duration; rate?: number; body?: string; reason?: string };
+  TimeFlags & {
+    now?: true;
+    shift?: Duration;
+    idempotencyKey?: string;
+    rate?: number;
+    body?: string;
+    reason?: string;
+  };
 
 export function addReschedule(program: Command, open: Open): void {
   const command = program
@@ -51,6 +59,10 @@ export function addReschedule(program: Command, open: Open): void {
         .argParser(shiftArgument)
         .conflicts(["delay", "dueAt", "now", "rate"]),
     )
+    .option(
+      "--idempotency-key <token>",
+      "with --shift: the key that an interrupted command printed, so that no job is moved twice",
+    )
     .option("--rate <n>", "for many jobs: start at most this many a second", rate)
     .option("--body <json>", "for one job: the new body as JSON, @file, or - to read stdin")
     .option(...REASON);
@@ -66,7 +78,7 @@ export function addReschedule(program: Command, open: Open): void {
 }
 
 async function reschedule(open: Open, id: string | undefined, flags: Flags): Promise<void> {
-  const { delay, dueAt, now, shift, rate, body, reason, ifMatch, ...choice } = flags;
+  const { delay, dueAt, now, shift, idempotencyKey, rate, body, reason, ifMatch, ...choice } = flags;
   const chosen = chosenJobs(id === undefined ? [] : [id], choice);
   const time = now ? { delay: 0 } : timeOf({ delay, dueAt });
   const session = open();
@@ -80,7 +92,8 @@ async function reschedule(open: Open, id: string | undefined, flags: Flags): Pro
   }
   if (ifMatch !== undefined) throw onlyForOne("--if-match");
   if (body !== undefined) throw onlyForOne("--body");
-  const moved = shift === undefined ? time : { shift };
+  // A second run of a shift would move the jobs once more, so the key of the first one must be known.
+  const moved = shift === undefined ? time : { shift, idempotencyKey: idempotencyKey ?? randomUUID() };
   if (moved === undefined) throw new UsageError("one of --delay, --due-at, --shift and --now must be given");
   const action = now ? { action: "run" as const } : { action: "move" as const, ...moved };
   const pace = rate === undefined ? {} : { ratePerSecond: rate };
