@@ -15,8 +15,8 @@ export type Entry = { readonly number: number } & (
   /** A job in a state that is not asked for, or a schedule that a construct declares. */
   | { readonly is: "left out"; readonly why: string }
   | { readonly is: "wrong"; readonly why: string }
-  /** `isEnd`: the export is complete here. */
-  | { readonly is: "mark"; readonly isEnd: boolean }
+  /** `isEnd`: the export is complete here. `source`: the URL of the API that an export was made of. */
+  | { readonly is: "mark"; readonly isEnd: boolean; readonly source?: string }
 );
 
 const keptFields = Object.fromEntries(KEPT_OPTIONS.map((name) => [name, true])) as Record<
@@ -49,7 +49,8 @@ function entryOf(text: string, states: readonly State[]): Read {
     if ("job" in line) return jobOf(line.job, states);
     if ("schedule" in line) return scheduleOf(line.schedule);
     if ("complete" in line) return { is: "mark", isEnd: true };
-    if ("export" in line || "reached" in line) return { is: "mark", isEnd: false };
+    if ("export" in line) return { is: "mark", isEnd: false, source: String(Object(line.export).url) };
+    if ("reached" in line) return { is: "mark", isEnd: false };
   }
   return wrong("it must be an object with the field job or schedule");
 }

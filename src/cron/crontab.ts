@@ -115,10 +115,13 @@ function readPart(field: Field, part: string): { from: number; to: number; step?
   }
   // No step may come round to the second number of Sunday.
   const highest = field === DAY_OF_WEEK ? 6 : field.highest;
-  if (first === undefined) return { from: field.lowest, to: highest, ...step };
+  // A step of 1 is a range, which is shorter than its list.
+  const kept = step.step === 1 ? {} : step;
+  if (first === undefined) return { from: field.lowest, to: highest, ...kept };
   const from = numberOf(field, first);
-  const to = last === undefined ? (stepText === undefined ? from : highest) : lastOf(field, last);
-  if (from <= to) return { from, to, ...step };
+  const end = last === undefined ? (stepText === undefined ? from : highest) : lastOf(field, last);
+  const to = last?.toUpperCase() === first.toUpperCase() ? from : end;
+  if (from <= to) return { from, to, ...kept };
   throw new RangeError(`expression must have ranges that ascend, got "${part}" in ${field.name}`);
 }
 

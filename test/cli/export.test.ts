@@ -380,6 +380,17 @@ describe("import", () => {
     );
   });
 
+  test("says that the jobs will be there twice, if the queue itself has made the file", async () => {
+    await using api = await serveApi();
+    await api.call("POST", "/jobs", { body: { topic: "orders", body: 1, delay: "1h" } });
+    const file = await newFile();
+    await exported(api, file);
+    const { err } = await type(api, ["import", file, "--dry-run"]);
+    expect(err).toContain("this queue has made the file: each waiting job without a key will be there twice");
+    await using other = await serveApi();
+    expect((await type(other, ["import", file, "--dry-run"])).err).not.toContain("twice");
+  });
+
   test("changes nothing in a dry run, and without a yes", async () => {
     await using api = await serveApi();
     await fileOfEachState(api);

@@ -52,6 +52,7 @@ type Plan = {
   readonly leftOut: ReadonlyMap<string, number>;
   readonly wrong: readonly { readonly number: number; readonly why: string }[];
   readonly isComplete: boolean;
+  readonly sources: ReadonlySet<string>;
 };
 
 async function importFile(session: Session, name: string, flags: Flags): Promise<void> {
@@ -67,6 +68,8 @@ async function importFile(session: Session, name: string, flags: Flags): Promise
   const api = await session.client({});
   const { url } = await session.target();
   await tellOf(session, api, plan);
+  if (plan.sources.has(url))
+    session.output.note("this queue has made the file: each waiting job without a key will be there twice");
   const [jobs, wrong] = [sumOf(plan.jobs), plan.wrong.length];
   const said = `file ${many(jobs)} and put ${many(plan.schedules, "schedule")} in ${url}`;
   if (!dryRun) {
@@ -81,16 +84,18 @@ async function importFile(session: Session, name: string, flags: Flags): Promise
 
 async function planOf(path: string, states: readonly State[]): Promise<Plan> {
   const [jobs, leftOut] = [new Map<string, number>(), new Map<string, number>()];
+  const sources = new Set<string>();
   const wrong: Plan["wrong"][number][] = [];
   let [schedules, isComplete] = [0, false];
   for await (const entry of entriesOf(path, states)) {
     isComplete = entry.is === "mark" && entry.isEnd;
+    if (entry.is === "mark" && entry.source !== undefined) sources.add(entry.source);
     if (entry.is === "job") addOne(jobs, entry.topic);
     else if (entry.is === "schedule") schedules += 1;
     else if (entry.is === "left out") addOne(leftOut, entry.why);
     else if (entry.is === "wrong") wrong.push(entry);
   }
-  return { jobs, schedules, leftOut, wrong, isComplete };
+  return { jobs, schedules, leftOut, wrong, isComplete, sources };
 }
 
 function addOne(counts: Map<string, number>, name: string): void {
