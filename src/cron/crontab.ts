@@ -119,8 +119,7 @@ function readPart(field: Field, part: string): { from: number; to: number; step?
   const kept = step.step === 1 ? {} : step;
   if (first === undefined) return { from: field.lowest, to: highest, ...kept };
   const from = numberOf(field, first);
-  const end = last === undefined ? (stepText === undefined ? from : highest) : lastOf(field, last);
-  const to = last?.toUpperCase() === first.toUpperCase() ? from : end;
+  const to = last === undefined ? (stepText === undefined ? from : highest) : lastOf(field, last);
   if (from <= to) return { from, to, ...kept };
   throw new RangeError(`expression must have ranges that ascend, got "${part}" in ${field.name}`);
 }
