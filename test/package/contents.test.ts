@@ -1,8 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { faultsIn } from "./contents.ts";
+import { ROOT } from "../deploy/environment.ts";
+import { faultsIn, KINDS } from "./contents.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -23,6 +25,13 @@ function write(file: string, text: string): void {
 
 test("a package of code, types, documents and a licence has no fault", () => {
   expect(faultsIn(folder)).toEqual([]);
+});
+
+test("the package may have each file of the examples and the documentation", () => {
+  const listed = execFileSync("git", ["ls-files", "-z", "examples", "docs"], { cwd: ROOT, encoding: "utf8" });
+  const files = listed.split("\0").filter((file) => file !== "");
+  expect(files.length).toBeGreaterThan(50);
+  expect(files.filter((file) => !KINDS.test(file))).toEqual([]);
 });
 
 test.each([

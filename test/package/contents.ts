@@ -6,8 +6,8 @@ import { ROOT } from "../deploy/environment.ts";
 const MOST_MIB = 10;
 const MIB = 1024 * 1024;
 /** The files that a package may have. It must not have source maps, or sources other than the examples'. */
-const KINDS =
-  /\.(js|mjs|cjs|d\.ts|json|md|svg)$|^docs\/pictures\/.*\.(png|sha256)$|^LICENSE$|^examples\/.*\.(ts|py)$|^dist\/npm\/local\/processes\/function-process\.py$|^dist\/npm\/console\/built\/[^/]*\.(html|css)$/;
+export const KINDS =
+  /\.(js|mjs|cjs|d\.ts|json|md|svg)$|^docs\/pictures\/.*\.(png|sha256)$|^LICENSE$|^examples\/.*\.(ts|py|go|mod|sum)$|^dist\/npm\/local\/processes\/function-process\.py$|^dist\/npm\/console\/built\/[^/]*\.(html|css)$/;
 const NEEDED = ["LICENSE", "README.md", "CHANGELOG.md", "dist/npm/console/built/index.html"];
 const INSTALL_SCRIPTS = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
 
