@@ -10,7 +10,7 @@ export function endsOf(
   jobs: KnownJobs,
   deadLetters: DeadLetters,
   untracked: ReturnType<typeof untrackedOf>,
-  isErased: (id: string) => boolean,
+  isErasedNow: (id: string) => boolean,
 ) {
   return {
     unfinished: (mayLose: boolean): string[] =>
@@ -22,7 +22,7 @@ export function endsOf(
     judge(mayLose: boolean, lies: (dead: Home) => boolean): void {
       for (const id of jobs.ids) {
         const { acknowledged, home } = jobs.of(id);
-        const isGone = isErased(id);
+        const isGone = isErasedNow(id);
         if (home && deadLetters.mustLie(home) && lies(home) === isGone)
           broken(
             id,

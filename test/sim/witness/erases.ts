@@ -25,6 +25,8 @@ export function erasesOf({ clock, broken }: Bench, jobs: KnownJobs) {
     /** Whether an erase may have cancelled or deleted a job. */
     mayErase: (home: Home): boolean => begun.some((wanted) => isMeant(home, wanted)),
     isErased: (id: string): boolean => erased.has(id),
+    /** A repeat of a call that filed an erased job files the job anew. */
+    isGone: (id: string): boolean => erased.has(id) && !stored.has(id),
     written(before: Home | undefined, after: Home | undefined): void {
       if (after) stored.set(after.id, after);
       else if (before) {

@@ -83,7 +83,7 @@ export function judgesOf(court: Court, settings: Settings) {
       // A job that was redriven a day after its end is not known by its token any more.
       isOver: (id) => isOver(id) || jobs.homeOf(id)?.restarts !== undefined,
     }),
-    ends: endsOf(bench("P1"), jobs, deadLetters, untrackedJobs, erases.isErased),
+    ends: endsOf(bench("P1"), jobs, deadLetters, untrackedJobs, erases.isGone),
     changes: changesOf({
       ...{ ...court, bounds, topics, burns: settings.burns },
       ...{ pauses, tombstones, bulks, erases, repeats, cancels, deadLetters, webhookIds },
