@@ -1,3 +1,18 @@
+import {
+  DAY_OF_MONTH,
+  DAYS,
+  eachPart,
+  type Field,
+  fieldError,
+  HOUR,
+  isInRange,
+  MINUTE,
+  MONTH,
+  namedValue,
+  notAscending,
+  requireStep,
+} from "./fields.ts";
+
 const NICKNAMES: Readonly<Record<string, string>> = {
   "@hourly": "cron(0 * * * ? *)",
   "@daily": "cron(0 0 * * ? *)",
@@ -8,18 +23,8 @@ const NICKNAMES: Readonly<Record<string, string>> = {
   "@annually": "cron(0 0 1 1 ? *)",
 };
 
-type Field = { name: string; lowest: number; highest: number; names: readonly string[] };
-
-const MINUTE: Field = { name: "minutes", lowest: 0, highest: 59, names: [] };
-const HOUR: Field = { name: "hours", lowest: 0, highest: 23, names: [] };
-const DAY_OF_MONTH: Field = { name: "day-of-month", lowest: 1, highest: 31, names: [] };
-const MONTH: Field = {
-  ...{ name: "month", lowest: 1, highest: 12 },
-  names: ["", "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"],
-};
-const DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 /** 0 and 7 are both Sunday. */
-const DAY_OF_WEEK: Field = { name: "day-of-week", lowest: 0, highest: 7, names: DAYS };
+const DAY_OF_WEEK: Field = { name: "day-of-week", lowest: 0, highest: 7, names: DAYS, steps: true };
 
 /**
  * Writes crontab(5)'s five fields and its names such as `@daily` as EventBridge Scheduler's `cron(…)`. Days of the week get names, because
@@ -83,45 +88,34 @@ function runsOf(days: readonly boolean[]): [number, number][] {
   return runs;
 }
 
-const listOf = (field: Field, text: string): string =>
-  text
-    .split(",")
-    .map((part) => partOf(field, part))
-    .join(",");
+const listOf = (field: Field, text: string): string => eachPart(text, (part) => partOf(field, part));
 
 /** "Schedule types in EventBridge Scheduler" shows a step from a first value only, so that a range with a step becomes a list. */
 function partOf(field: Field, part: string): string {
   if (part === "*") return part;
   const values = valuesOf(field, part);
   const { from, to, step } = readPart(field, part);
-  if (step === undefined) return from === to ? String(from) : `${from}-${to}`;
+  // A range is shorter than the list of its values.
+  if (step === 1) return from === to ? String(from) : `${from}-${to}`;
   return to === field.highest && values.length > 1 ? `${from}/${step}` : values.join(",");
 }
 
 function valuesOf(field: Field, part: string): number[] {
-  const { from, to, step = 1 } = readPart(field, part);
+  const { from, to, step } = readPart(field, part);
   return Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 }
 
-function readPart(field: Field, part: string): { from: number; to: number; step?: number } {
+function readPart(field: Field, part: string): { from: number; to: number; step: number } {
   const [, all, first, last, stepText] = /^(?:(\*)|(\w+)(?:-(\w+))?)(?:\/(\d{1,2}))?$/.exec(part) ?? [];
   if (all === undefined && first === undefined) throw fieldError(field, part);
-  const step = stepText === undefined ? {} : { step: Number(stepText) };
-  const longest = field.highest - field.lowest + 1;
-  if (step.step !== undefined && (step.step < 1 || step.step > longest)) {
-    throw new RangeError(
-      `expression must have a step of 1 to ${longest} in ${field.name}, got "/${stepText}"`,
-    );
-  }
+  const step = stepText === undefined ? 1 : requireStep(field, stepText);
   // No step may come round to the second number of Sunday.
   const highest = field === DAY_OF_WEEK ? 6 : field.highest;
-  // A step of 1 is a range, which is shorter than its list.
-  const kept = step.step === 1 ? {} : step;
-  if (first === undefined) return { from: field.lowest, to: highest, ...kept };
+  if (first === undefined) return { from: field.lowest, to: highest, step };
   const from = numberOf(field, first);
   const to = last === undefined ? (stepText === undefined ? from : highest) : lastOf(field, last);
-  if (from <= to) return { from, to, ...kept };
-  throw new RangeError(`expression must have ranges that ascend, got "${part}" in ${field.name}`);
+  if (from <= to) return { from, to, step };
+  throw notAscending(field, part);
 }
 
 /** A range that ends with SUN ends with day 7. */
@@ -130,15 +124,7 @@ function lastOf(field: Field, text: string): number {
 }
 
 function numberOf(field: Field, text: string): number {
-  const named = field.names.indexOf(text.toUpperCase());
-  const value = /^\d{1,2}$/.test(text) ? Number(text) : named;
-  if (value < field.lowest || value > field.highest) throw fieldError(field, text);
+  const value = /^\d{1,2}$/.test(text) ? Number(text) : namedValue(field, text.toUpperCase());
+  if (!isInRange(field, value)) throw fieldError(field, text);
   return value;
-}
-
-function fieldError({ name, lowest, highest, names }: Field, text: string): RangeError {
-  const named = names.length > 0 ? ` or ${names.find((one) => one !== "")} to ${names.at(-1)}` : "";
-  return new RangeError(
-    `expression must have ${lowest} to ${highest}${named}, ranges, steps or lists of them in ${name}, got ${JSON.stringify(text)}`,
-  );
 }

@@ -1,12 +1,19 @@
-type Field = { name: string; lowest: number; highest: number; names: readonly string[]; steps: boolean };
+/** `names`: of the values from `lowest` on. */
+export type Field = {
+  name: string;
+  lowest: number;
+  highest: number;
+  names: readonly string[];
+  steps: boolean;
+};
 
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
-const DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+export const DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-const MINUTE: Field = { name: "minutes", lowest: 0, highest: 59, names: [], steps: true };
-const HOUR: Field = { name: "hours", lowest: 0, highest: 23, names: [], steps: true };
-const DAY_OF_MONTH: Field = { name: "day-of-month", lowest: 1, highest: 31, names: [], steps: true };
-const MONTH: Field = { name: "month", lowest: 1, highest: 12, names: MONTHS, steps: true };
+export const MINUTE: Field = { name: "minutes", lowest: 0, highest: 59, names: [], steps: true };
+export const HOUR: Field = { name: "hours", lowest: 0, highest: 23, names: [], steps: true };
+export const DAY_OF_MONTH: Field = { name: "day-of-month", lowest: 1, highest: 31, names: [], steps: true };
+export const MONTH: Field = { name: "month", lowest: 1, highest: 12, names: MONTHS, steps: true };
 // "Schedule types in EventBridge Scheduler" allows no step in this field.
 const DAY_OF_WEEK: Field = { name: "day-of-week", lowest: 1, highest: 7, names: DAYS, steps: false };
 const YEAR: Field = { name: "year", lowest: 1970, highest: 2199, names: [], steps: true };
@@ -53,11 +60,12 @@ function dayOfWeekOf(text: string): string {
   return day === undefined ? listOf(DAY_OF_WEEK, text) : `${numberOf(DAY_OF_WEEK, day)}${which}`;
 }
 
-const listOf = (field: Field, text: string): string =>
-  text
-    .split(",")
-    .map((part) => partOf(field, part))
-    .join(",");
+const listOf = (field: Field, text: string): string => eachPart(text, (part) => partOf(field, part));
+
+/** Replaces each part of a list. */
+export function eachPart(list: string, replace: (part: string) => string): string {
+  return list.split(",").map(replace).join(",");
+}
 
 function partOf(field: Field, part: string): string {
   const [range = "", step, ...more] = part.split("/");
@@ -73,33 +81,42 @@ function rangeOf(field: Field, from: string, to: string | undefined): string {
   const first = numberOf(field, from);
   if (to === undefined) return String(first);
   const last = numberOf(field, to);
-  if (first > last) {
-    throw new RangeError(`expression must have ranges that ascend, got "${from}-${to}" in ${field.name}`);
-  }
+  if (first > last) throw notAscending(field, `${from}-${to}`);
   return `${first}-${last}`;
 }
 
 function stepOf(field: Field, step: string | undefined): string {
-  if (step === undefined) return "";
+  return step === undefined ? "" : `/${requireStep(field, step)}`;
+}
+
+export function requireStep(field: Field, step: string): number {
   const highest = field.highest - field.lowest + 1;
   if (!field.steps || !/^\d{1,4}$/.test(step) || +step < 1 || +step > highest) {
     const rule = field.steps ? `a step of 1 to ${highest}` : "no step";
     throw new RangeError(`expression must have ${rule} in ${field.name}, got "/${step}"`);
   }
-  return `/${+step}`;
+  return +step;
 }
 
 function numberOf(field: Field, text: string): number {
-  const value = field.names.includes(text) ? field.names.indexOf(text) + 1 : +text;
-  if ((!/^\d{1,4}$/.test(text) && !field.names.includes(text)) || !isInRange(field, value)) {
-    throw fieldError(field, text);
-  }
+  const value = /^\d{1,4}$/.test(text) ? +text : namedValue(field, text);
+  if (!isInRange(field, value)) throw fieldError(field, text);
   return value;
 }
 
-const isInRange = ({ lowest, highest }: Field, value: number): boolean => value >= lowest && value <= highest;
+/** NaN if the field has no such name. */
+export function namedValue({ lowest, names }: Field, name: string): number {
+  return names.includes(name) ? lowest + names.indexOf(name) : Number.NaN;
+}
 
-function fieldError({ name, lowest, highest, names }: Field, text: string): RangeError {
+export function notAscending({ name }: Field, range: string): RangeError {
+  return new RangeError(`expression must have ranges that ascend, got "${range}" in ${name}`);
+}
+
+export const isInRange = ({ lowest, highest }: Field, value: number): boolean =>
+  value >= lowest && value <= highest;
+
+export function fieldError({ name, lowest, highest, names }: Field, text: string): RangeError {
   const named = names.length > 0 ? ` or ${names[0]} to ${names.at(-1)}` : "";
   return new RangeError(
     `expression must have ${lowest} to ${highest}${named}, ranges, steps or lists of them in ${name}, ` +
