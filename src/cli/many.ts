@@ -1,9 +1,9 @@
 import type { BulkResult } from "../client/answers.ts";
 import type { Client } from "../client/client.ts";
 import type { BulkRequest } from "../client/options.ts";
-import { CliError, UsageError } from "./cli-error.ts";
+import { CliError } from "./cli-error.ts";
 import { many } from "./columns.ts";
-import type { Caution } from "./selection.ts";
+import { type Caution, requireAnswer } from "./selection.ts";
 import type { Session } from "./session.ts";
 
 type Words = { readonly verb: string; readonly done: string; readonly range: string };
@@ -38,7 +38,7 @@ export type Way<Request extends Asked, Result extends Sums> = {
   readonly asCounted: (counted: Result) => Request;
   /** The flags, besides those of the user, with which the command continues: each with a space behind it. */
   readonly flags: (request: Request) => string;
-  /** The flag with which a command goes on whose first part got no answer. Absent: the command may be run again as it is. */
+  /** If the first part got no answer, the command must be run again with this flag. Absent: it may be run again as it is. */
   readonly again?: string;
   /** What a user can do about jobs that were left. */
   readonly hint: string;
@@ -81,11 +81,7 @@ export async function changeSome<Request extends Asked, Result extends Sums>(
   const { output } = session;
   const { verb, done } = way;
   if (caution.yes || request.cursor !== undefined) return change(session, way, request);
-  if (!caution.dryRun && !session.isAttended) {
-    throw new UsageError(
-      `this command would ${verb} many jobs: confirm with --yes, or count them first with --dry-run`,
-    );
-  }
+  requireAnswer(session, caution, `would ${verb} many jobs`, "count them");
   const counted = await run(session, way, { ...request, dryRun: true });
   const changeable = counted.matched - leftOf(counted);
   const plan = `${verb} ${way.jobs(changeable, counted)}${way.warning(changeable)}`;
@@ -146,7 +142,7 @@ async function run<Request extends Asked, Result extends Sums>(
   }
 }
 
-/** What an interrupted change has done, and how to go on. `undefined` if no part has ended, and for a dry run: just start it again. */
+/** What an interrupted change has done, and how to go on. `undefined`: the command may be run again as it is. */
 function wayOn<Request extends Asked, Result extends Sums>(
   { done, flags, again }: Way<Request, Result>,
   request: Request,

@@ -5,6 +5,7 @@ import { instant, wholeNumber } from "./arguments.ts";
 import { UsageError } from "./cli-error.ts";
 import { addOptionFilters } from "./job-options.ts";
 import { checkRange } from "./range.ts";
+import type { Session } from "./session.ts";
 
 export type Filters = { tag?: string; group?: string; from?: string; to?: string; cursor?: string };
 
@@ -37,6 +38,17 @@ export function addCaution(command: Command): Command {
         "continue an interrupted command with the cursor that it printed",
       ).conflicts("dryRun"),
     );
+}
+
+/** Throws `UsageError` if the command must ask before it changes anything, and no terminal can answer. `does`: the command. `look`: a dry run. */
+export function requireAnswer(
+  { isAttended }: Session,
+  { dryRun, yes }: Caution,
+  does: string,
+  look: string,
+): void {
+  if (isAttended || dryRun || yes) return;
+  throw new UsageError(`this command ${does}: confirm with --yes, or ${look} first with --dry-run`);
 }
 
 export function addNames(command: Command): Command {

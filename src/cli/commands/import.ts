@@ -10,6 +10,7 @@ import { many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { type Entry, entriesOf, type State } from "../import-entries.ts";
 import { paced } from "../paced.ts";
+import { requireAnswer } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 
 type Flags = { state?: State[]; rate: number; dryRun?: true; yes?: true };
@@ -56,12 +57,9 @@ type Plan = {
 };
 
 async function importFile(session: Session, name: string, flags: Flags): Promise<void> {
-  const { output, surroundings, isAttended } = session;
+  const { output, surroundings } = session;
   const { state: states = ["scheduled"], dryRun, yes } = flags;
-  if (!dryRun && !yes && !isAttended)
-    throw new UsageError(
-      "this command would file jobs: confirm with --yes, or count them first with --dry-run",
-    );
+  requireAnswer(session, flags, "would file jobs", "count them");
   const path = resolve(surroundings.folder, name);
   if (!existsSync(path)) throw new UsageError(`there is no file ${name}`);
   const plan = await planOf(path, states);

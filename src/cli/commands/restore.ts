@@ -1,12 +1,13 @@
 import { type Command, Option } from "commander";
 import type { WantedTable } from "../../aws/account.ts";
-import { CliError, UsageError } from "../cli-error.ts";
+import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
+import { type Caution, requireAnswer } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 import { tableOf } from "../stack-table.ts";
 import { missingIn, tableFault, wordsOfMissing } from "../table-checks.ts";
 
-type Flags = { table?: string; dryRun?: true; yes?: true };
+type Flags = Caution & { table?: string };
 
 const ABOUT = `
 DynamoDB restores a backup into a new table, without these settings. First let it restore the backup:
@@ -38,12 +39,10 @@ export function addRestore(program: Command, open: Open): void {
   ]);
 }
 
-async function restore(session: Session, { table: named, dryRun, yes }: Flags): Promise<void> {
+async function restore(session: Session, flags: Flags): Promise<void> {
   const { output } = session;
-  if (!dryRun && !yes && !session.isAttended)
-    throw new UsageError(
-      "this command changes a table: confirm with --yes, or see the changes first with --dry-run",
-    );
+  const { table: named, dryRun, yes } = flags;
+  requireAnswer(session, flags, "changes a table", "see the changes");
   const { changeTable, tableSettings } = await import("../../aws/table-settings.ts");
   const table = named ?? (await tableOf(session, "a table on this machine needs no settings"));
   const want = await wantedOf(session);

@@ -3,10 +3,11 @@ import type { Warmth } from "../../aws/warm-table.ts";
 import { wholeNumber } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
+import { type Caution, requireAnswer } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
 import { tableOf } from "../stack-table.ts";
 
-type Flags = { units?: number; readUnits?: number; table?: string; dryRun?: true; yes?: true };
+type Flags = Caution & { units?: number; readUnits?: number; table?: string };
 type Plan = { readonly table: string; readonly from: Warmth; readonly to: Partial<Warmth> };
 
 /** A new on-demand table has these. */
@@ -40,10 +41,7 @@ async function warm(session: Session, flags: Flags): Promise<void> {
   const { units, readUnits, dryRun, yes } = flags;
   if (units === undefined && readUnits === undefined)
     throw new UsageError("give --units, --read-units or both");
-  if (!dryRun && !yes && !session.isAttended)
-    throw new UsageError(
-      "this command costs money: confirm with --yes, or see the price first with --dry-run",
-    );
+  requireAnswer(session, flags, "costs money", "see the price");
   const { warmTable, warmthOf } = await import("../../aws/warm-table.ts");
   const table = flags.table ?? (await tableOf(session, "a table on this machine is never cold"));
   const from = await warmthOf(table);
