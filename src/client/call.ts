@@ -8,6 +8,17 @@ import type { SeenOptions } from "./options.ts";
 /** `patience`: the least timeout of a try, ms. `once`: not retried if it may have had an effect. */
 export type Carrying = { readonly patience?: number; readonly once?: true };
 
+/** How long a `receive` may take beyond its `waitSeconds`, ms. */
+const CLAIMING = 10_000;
+
+/**
+ * How a `receive` is sent. If the client gave up before the API, claimed jobs would not reach it, and each would lose an attempt. A retry would
+ * claim other jobs, and those of the lost answer would wait until their leases end.
+ */
+export function carryingReceive(waitSeconds: number): Carrying {
+  return { patience: waitSeconds * 1000 + CLAIMING, once: true };
+}
+
 /** `url` has the path and the query string. */
 export type Outgoing = {
   readonly method: string;

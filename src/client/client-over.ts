@@ -3,7 +3,15 @@ import type { MinutehandError } from "../core/errors.ts";
 import type { Problem } from "../http/answers/problem.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
 import type { JobSummary, PulledJob } from "./answers.ts";
-import { type Call, callOver, errorOf, type Shape, segment, type Transport } from "./call.ts";
+import {
+  type Call,
+  callOver,
+  carryingReceive,
+  errorOf,
+  type Shape,
+  segment,
+  type Transport,
+} from "./call.ts";
 import { outcomeOf } from "./cancel-if-waiting.ts";
 import type { TopicBodies } from "./check-bodies.ts";
 import { withCheckedOptions } from "./check-options.ts";
@@ -14,9 +22,6 @@ import { inParts } from "./in-parts.ts";
 import { type JobRef, requireRef } from "./job-ref.ts";
 import type { ChangeOptions, EnqueueArguments, PutArguments, SeenOptions } from "./options.ts";
 import { changeParts, countParts, forecastParts, pages } from "./read-parts.ts";
-
-/** How long a `receive` may take beyond its `waitSeconds`, ms. */
-const CLAIMING = 10_000;
 
 /** If plain JavaScript leaves out a field, the API's refusal names it. */
 type Given<Arguments extends readonly [unknown, unknown, object]> = [
@@ -160,10 +165,8 @@ function scheduleCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>,
 function pullCalls<Topics>(call: Call): DirectWorker<Topics> {
   return {
     async receive(topic, { signal, ...body } = {}) {
-      // If the client gave up before the API, claimed jobs would not reach it, and each would lose an attempt.
-      const patience = Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS) * 1000 + CLAIMING;
-      // A retry would claim other jobs, and those of the lost answer would wait until their leases end.
-      const sent = { body, signal, carrying: { patience, once: true } } as const;
+      const carrying = carryingReceive(Math.min(Number(body.waitSeconds) || 0, RECEIVE_WAIT_SECONDS));
+      const sent = { body, signal, carrying };
       return (await call<Pulled>("POST", `${topicPath(topic)}/receive`, { jobs: "array" }, sent)).jobs;
     },
     finish: (topic, receipt, { signal } = {}) =>

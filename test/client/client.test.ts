@@ -25,6 +25,13 @@ function createClient(api: Api = createApi()) {
   return { client, api, asked };
 }
 
+/** `client`: the one over HTTP, or the one that reads and writes the same queue's table directly. */
+function createEither(how: string) {
+  const { client: http, ...more } = createClient();
+  const direct = () => directOn(more.api.world.ctx, createTelemetry("minutehand").logger);
+  return { http, client: how === "directly" ? direct() : http, ...more };
+}
+
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const found: T[] = [];
   for await (const item of items) found.push(item);
@@ -54,8 +61,7 @@ describe("the client", () => {
   });
 
   test.each(["over HTTP", "directly"])("changes a job only as its caller saw it: %s", async (how) => {
-    const { client: http, api } = createClient();
-    const client = how === "directly" ? directOn(api.world.ctx, createTelemetry("minutehand").logger) : http;
+    const { client } = createEither(how);
     const ifMatch = await client.enqueue("orders", 1, { delay: "1h", key: "k" });
     const newer = await client.reschedule(ifMatch.id, { body: 2, ifMatch });
     const refused = { code: "changed-meanwhile", data: { id: newer.id, revision: 1 } };
@@ -103,9 +109,7 @@ describe("the client", () => {
   test.each(["over HTTP", "directly"])(
     "splits a batch of any length, with a result for each: %s",
     async (how) => {
-      const { client: http, api, asked } = createClient();
-      const client =
-        how === "directly" ? directOn(api.world.ctx, createTelemetry("minutehand").logger) : http;
+      const { client, asked } = createEither(how);
       const jobs = Array.from({ length: 1100 }, (_, body) => ({
         topic: body === 700 ? "nowhere" : "orders",
         body,
@@ -391,9 +395,7 @@ describe("the client", () => {
   test.each(["over HTTP", "directly"])(
     "refuses a number of milliseconds in place of seconds: %s",
     async (how) => {
-      const { client: http, api, asked } = createClient();
-      const client =
-        how === "directly" ? directOn(api.world.ctx, createTelemetry("minutehand").logger) : http;
+      const { http, client, asked } = createEither(how);
       const text =
         'must be at most 31622400 as a number, which is seconds (did you mean milliseconds?), or a text with its unit, such as "400d", got 31622401';
       const calls: [string, Promise<unknown>][] = [

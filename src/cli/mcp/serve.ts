@@ -2,7 +2,7 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from "@
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { printable } from "../../../local/printable.ts";
 import packageJson from "../../../package.json" with { type: "json" };
-import { type Call, segment } from "../../client/call.ts";
+import { type Call, carryingReceive, segment } from "../../client/call.ts";
 import { RECEIVE_WAIT_SECONDS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { openapiDocument } from "../../http/openapi.ts";
@@ -19,9 +19,6 @@ function instructions(write: boolean): string {
     write ? "Some tools change jobs, topics or schedules." : "No tool changes anything.",
   ].join(" ");
 }
-
-/** ms that a `receive` may take longer than the API waits for jobs. */
-const CLAIMING = 10_000;
 
 /** Serves the calls of the API as tools on stdin and stdout until stdin ends. `write`: also those that change something. */
 export async function serveTools(call: Call, write: boolean, newKey: () => string): Promise<void> {
@@ -73,10 +70,7 @@ async function answerOf(
       {
         ...sent,
         headers: { ...(takesKey && { "idempotency-key": newKey() }), ...headers },
-        // A second `receive` would claim other jobs.
-        ...(tool.name === "receive" && {
-          carrying: { patience: RECEIVE_WAIT_SECONDS * 1000 + CLAIMING, once: true },
-        }),
+        ...(tool.name === "receive" && { carrying: carryingReceive(RECEIVE_WAIT_SECONDS) }),
       },
     );
     return { content: [{ type: "text", text: textOf(value) }] };
