@@ -21,7 +21,7 @@ export interface CheckedJob<Body> {
   readonly attempt: number;
   readonly key: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** The name of the schedule that has filed the job. Absent of other jobs. */
+  /** The name of the schedule that has filed the job. Absent from other jobs. */
   readonly schedule?: string;
   /** The time of the schedule's occurrence, also in a late run or a retry. Absent if a call of `/run` has filed the job. */
   readonly scheduledFor?: Date;

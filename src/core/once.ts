@@ -35,6 +35,14 @@ export function scheduleIn(once: string): OfSchedule {
   return {};
 }
 
+/**
+ * Says whether a token names an event or an occurrence of a schedule (see `applyRule` and `occurrenceToken`). All other tokens contain an
+ * `Idempotency-Key` of a caller, which is printable ASCII.
+ */
+export function isOfDelivery(token: string): boolean {
+  return /^§(?!run )/.test(token);
+}
+
 /** A call with an `Idempotency-Key` that changes jobs: the hash of the key and the hash of the request, both without dots. */
 export type CallMark = { readonly key: string; readonly request: string };
 

@@ -20,7 +20,7 @@ export const status = z.int().check(z.minimum(100), z.maximum(599));
 export const ofSchedule = {
   schedule: z.exactOptional(
     text.check(
-      z.meta({ description: "The name of the schedule that has filed the job. Absent of other jobs." }),
+      z.meta({ description: "The name of the schedule that has filed the job. Absent from other jobs." }),
     ),
   ),
   scheduledFor: z.exactOptional(

@@ -3,7 +3,7 @@ import { keepsChanging, MinutehandError } from "../../core/errors.ts";
 import type { Head } from "../../core/home.ts";
 import { deadKey, homeKey, keyItemKey, onceKey } from "../../core/item-keys.ts";
 import type { Item, Key } from "../../core/items.ts";
-import { onceNotesOf } from "../../core/once.ts";
+import { isOfDelivery, onceNotesOf } from "../../core/once.ts";
 import { layoutTrouble } from "../../core/readable.ts";
 import type { Context, Expected, Write } from "../ports.ts";
 import { sharedJobs } from "../store/shared-once-item.ts";
@@ -12,7 +12,7 @@ const TRIES = 10;
 
 /**
  * Deletes the items that hold texts of an ended job: its home, the item of its key, and its once items. One transaction does it, so that a job
- * that is redriven meanwhile keeps all of them. Looks and notes hold only the id, and TTL deletes them. Answers why the job is left, if it is.
+ * that is redriven meanwhile keeps all of them. Looks and notes hold only the id, and TTL deletes them. Answers the reason if the job is left.
  */
 export async function deleteJob(ctx: Context, home: Head): Promise<MinutehandError | undefined> {
   const by = ctx.clock() + WRITER_DEADLINE;
@@ -21,9 +21,12 @@ export async function deleteJob(ctx: Context, home: Head): Promise<MinutehandErr
       const { state, revision, finishedAt } = home;
       const removal = { key: homeKey(home.id), expect: { state, revision, finishedAt } };
       const done = await ctx.pool.transact([{ remove: removal }, ...(await namingItems(ctx, home))], by);
-      const met = done.done || done.refused[0];
-      if (met === false) continue;
-      if (met !== undefined && met !== true) return changedMeanwhile(home);
+      if (!done.done) {
+        const [met] = done.refused;
+        // Only another item has changed.
+        if (met === false) continue;
+        if (met !== undefined) return changedMeanwhile(home);
+      }
       // The home is gone. Another erase, or TTL, may have been faster.
       if (home.state === "dead") await ctx.pool.remove([deadKey(home.topic, home.finishedAt, home.id)], by);
       return undefined;
@@ -42,8 +45,8 @@ function changedMeanwhile({ id }: Head): MinutehandError {
 
 /** The deletes of the items that name this job alone. A newer version's items are left to TTL. */
 async function namingItems(ctx: Context, { id, topic, key, once }: Head): Promise<Write[]> {
-  // Without the once item of an event or of a schedule's occurrence, its second delivery would file the job again. It holds no caller's text.
-  const ofCallers = onceNotesOf(once).filter(({ token }) => !/^§(?!run )/.test(token));
+  // Without the once item of an event or of an occurrence, its second delivery would file the job again. That of an event has the job's key.
+  const ofCallers = onceNotesOf(once).filter(({ token }) => !isOfDelivery(token));
   const keys: Key[] = ofCallers.map(({ token }) => onceKey(topic, token));
   if (key !== undefined) keys.push(keyItemKey(topic, key));
   const items = keys.length === 0 ? [] : await ctx.pool.read(keys);

@@ -90,8 +90,8 @@ function isOver(home: Head): boolean {
 }
 
 /**
- * Cancels first, so that a job that somebody claims meanwhile is left to its run. Leaves a job that somebody has changed so that the request
- * does not mean it any more.
+ * Cancels first, so that a job that somebody claims meanwhile is left to its run. Leaves a job that does not match the request any more,
+ * because somebody has changed it meanwhile.
  */
 async function eraseAll(ctx: Context, homes: readonly Head[], request: EraseRequest): Promise<Erased[]> {
   const waiting = homes.filter((home) => !isOver(home)).map(({ id }) => id);

@@ -7,8 +7,8 @@ import type { Context } from "../ports.ts";
 
 // Runs that use no attempt.
 
-/** Of a throttled job, ms. A shorter backoff does not count, because each run costs a claim and a move. */
-const THROTTLED_WAIT = 30_000;
+/** A throttled job's backoff is at least this long, ms, because each run costs a claim and a move. */
+const LEAST_BACKOFF = 30_000;
 
 type Asking = { readonly id: string; readonly topic: string; readonly askedRuns?: AskedRuns };
 
@@ -36,6 +36,6 @@ export function countThrottled(ctx: Context, job: Job): { throttled: Throttled; 
   const { since, runs } = { since: before?.since ?? now, runs: (before?.runs ?? 0) + 1 };
   if (now - since >= BACKLOG_SOON) ctx.report({ type: "throttled", topic, id, since });
   const [byte = 0, second = 0] = ctx.random(2);
-  const longest = Math.max(backoffMs(policyOf(ctx, topic).backoff, runs, byte / 256), THROTTLED_WAIT);
+  const longest = Math.max(backoffMs(policyOf(ctx, topic).backoff, runs, byte / 256), LEAST_BACKOFF);
   return { throttled: { since, runs }, wait: Math.round(longest * (0.5 + second / 510)) };
 }

@@ -60,17 +60,14 @@ type CountedEnding = Exclude<Ending, { end: "throttled" }>;
 export function countAskedRun(
   ctx: Context,
   topic: string,
-  { throttled: before, ...job }: MessageJob,
+  before: MessageJob,
   ending: Ending,
 ): { job: MessageJob; ending: CountedEnding } {
   if (ending.end === "throttled") {
-    const { throttled, wait } = countThrottled(ctx, {
-      id: job.id,
-      topic,
-      ...(before && { throttled: before }),
-    });
-    return { job: { ...job, throttled }, ending: { end: "retry-in", wait } };
+    const { throttled, wait } = countThrottled(ctx, { ...before, topic });
+    return { job: { ...before, throttled }, ending: { end: "retry-in", wait } };
   }
+  const { throttled: _, ...job } = before;
   if (ending.end !== "retry-in") return { job, ending };
   const { askedRuns, refusal } = askForRun(ctx, { ...job, topic });
   if (refusal !== undefined) return { job, ending: { end: "buried", error: refusal } };
