@@ -315,6 +315,28 @@ describe("the client", () => {
     expect(moved.map(({ revision }) => revision)).toEqual(Array.from({ length: 600 }, () => 1));
   });
 
+  test("names the key with which a bulk goes on whose first part failed", async () => {
+    const { client, api } = createClient();
+    await client.enqueue("orders", 1, { delay: "1h" });
+    const { hooks } = api.world.pool;
+    hooks.after = ({ operation }) => {
+      if (operation !== "page" && operation !== "read") throw new Error("crash");
+    };
+    const request = {
+      action: "move",
+      topic: "orders",
+      shift: "1h",
+      to: new Date(START + 3 * 60 * MINUTE),
+    } as const;
+    const error = await client.bulk({ ...request, idempotencyKey: "first" }).catch((error) => error);
+    delete hooks.after;
+    expect(error).toMatchObject({ status: 500, data: { idempotencyKey: "first" } });
+    const { idempotencyKey } = error.data;
+    expect(await client.bulk({ ...request, idempotencyKey })).toMatchObject({ changed: 1 });
+    const moved = await all(client.list({ topic: "orders", to: request.to }));
+    expect(moved.map(({ dueAt }) => Date.parse(dueAt))).toEqual([START + 2 * 60 * MINUTE]);
+  });
+
   test("counts many jobs first, and then cancels them", async () => {
     const { client } = createClient();
     for (const part of [1, 2]) {
@@ -414,6 +436,11 @@ describe("the client", () => {
           message: `${path} ${text}`,
           data: { errors: [{ path, message: text }] },
         });
+      const earlier = http.bulk({ action: "move", topic: "orders", shift: -31_622_401 });
+      await expect(earlier).rejects.toMatchObject({
+        code: "bad-request",
+        data: { errors: [{ path: "shift" }] },
+      });
       expect(asked).toEqual([]);
       for (const delay of [31_622_400, "31622401s", "3660d"] as const)
         expect(await client.enqueue("orders", 1, { delay })).toMatchObject({ state: "scheduled" });

@@ -200,6 +200,21 @@ describe("an erase", () => {
     expect(textOf(of(world, "once#"))).not.toContain(SECRET);
   });
 
+  it("leaves the once item of a batch to which a repeat adds a job meanwhile", async () => {
+    const world = createWorld();
+    const jobs = [0, 1].map((at) => ({
+      topic: "orders",
+      ...{ body: "{}", dueAt: world.now() + (at + 1) * HOUR, ...(at === 0 && { tag }) },
+      once: { token: `b§${at}`, hash: "h", batch: { token: "b§batch", at } },
+    }));
+    await enqueueMany(world.ctx, jobs.slice(0, 1));
+    meanwhile(world, isTransaction, () => enqueueMany(world.ctx, jobs));
+    expect(await erase(world)).toMatchObject({ changed: 1 });
+    const filed = homesOf(world).map(({ id }) => id);
+    await enqueueMany(world.ctx, jobs.slice(1));
+    expect(homesOf(world).map(({ id }) => id)).toEqual(filed);
+  });
+
   it("deletes an untracked job, whose message may still run once", async () => {
     const world = createWorld();
     const { id } = await world.file({ topic: "events", tag, body, delay: HOUR });
