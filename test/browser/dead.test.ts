@@ -3,6 +3,7 @@ import type { JobSummary } from "../../src/client/answers.ts";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 import { giveReason } from "./give-reason.ts";
+import { TIME } from "./time-text.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -83,7 +84,7 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
 
 test("a group that moves in the list keeps the focus, and the view says from when it is", async () => {
   const page = await browser.open(`/console/dead?topic=${topic}`);
-  await page.getByText(/^As of \d\d:\d\d:\d\d /).waitFor();
+  await page.getByText(new RegExp(`^As of ${TIME} `)).waitFor();
   const button = page.getByRole("button", { name: /^Redrive 1 job of this group/ });
   await button.focus();
   // A list whose order changes moves some of its items.

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, inject, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { TIME } from "./time-text.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -44,7 +45,7 @@ test("a job is found by its key and cancelled with the keyboard alone", async ()
   await page.getByRole("dialog").waitFor();
   while ((await focused(page)) !== "Cancel the job") await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await page.getByText(/^Cancelled frame-keyboard\. It will not run\. \d\d:\d\d:\d\d /).waitFor();
+  await page.getByText(new RegExp(`^Cancelled frame-keyboard\\. It will not run\\. ${TIME} `)).waitFor();
   expect((await api.get(job.id)).state).toBe("cancelled");
   // The focus is back where the dialog was opened.
   await expect.poll(() => focused(page)).toBe("Cancel …");

@@ -6,6 +6,7 @@ import { expectAccessible } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { giveReason } from "./give-reason.ts";
 import { playScene, type Scene } from "./scene.ts";
+import { TIME } from "./time-text.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -24,7 +25,7 @@ test("the life of a job says what happened, how late its run was, and what comes
   const life = page.getByRole("list").filter({ hasText: "filed" });
   await life.waitFor();
   const texts = await life.getByRole("listitem").allInnerTexts();
-  expect(texts.map((text) => text.split(/ \d\d:/)[0])).toEqual([
+  expect(texts.map((text) => text.split(new RegExp(` ${TIME}`))[0])).toEqual([
     "+\nfiled",
     "→\nsent to the queue for attempt 1",
     expect.stringMatching(/^▶\nstarted attempt 1, \d.* late$/),
@@ -42,7 +43,7 @@ test("the life of a held job says what holds it, and until when", async () => {
   const page = await browser.open(`/console/jobs/${scene.held.id}`);
   const held = page.getByRole("listitem").filter({ has: page.getByText("held", { exact: true }) });
   await held.getByText("by its topic's window").waitFor();
-  await held.getByText(/^until \d\d/).waitFor();
+  await held.getByText(new RegExp(`^until ${TIME}`)).waitFor();
 });
 
 test("a job is run now, after the dialog has said what that means", async () => {

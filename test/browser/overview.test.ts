@@ -3,6 +3,7 @@ import { expect, inject, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 import { giveReason } from "./give-reason.ts";
+import { TIME } from "./time-text.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
@@ -58,8 +59,10 @@ test("a topic that was resumed a moment ago can be paused again at once", async 
   for (const round of ["first", "second"]) {
     await card.getByRole("button", { name: "Pause precise …" }).click();
     await page.getByRole("button", { name: "Pause the topic" }).click();
-    await card.getByText(/^❚❚ paused since \d\d:\d\d:\d\d /).waitFor();
-    await page.getByRole("link", { name: /^precise has been paused since \d\d:\d\d:\d\d .*\.$/ }).waitFor();
+    await card.getByText(new RegExp(`^❚❚ paused since ${TIME} `)).waitFor();
+    await page
+      .getByRole("link", { name: new RegExp(`^precise has been paused since ${TIME} .*\\.$`) })
+      .waitFor();
     // A topic in trouble stands before those that are fine, but no card moves while the view is open.
     expect(await isFirst()).toBe(round === "second");
     await page.reload();
@@ -85,7 +88,7 @@ test("a due job of a paused topic is held in each view and not late, and its top
     const { id } = await api.enqueue("precise", {}, { delay: 0, key: "overview-held" });
     await sleep(6000);
     const page = await browser.open(`/console/jobs/${id}`);
-    await page.getByText(/^is held: the topic has been paused since \d\d:\d\d:\d\d /).waitFor();
+    await page.getByText(new RegExp(`^is held: the topic has been paused since ${TIME} `)).waitFor();
     await page.getByRole("heading", { name: /^overview-held held$/ }).waitFor();
     await page.goto(`${inject("stackUrl")}/console`);
     await page
@@ -93,7 +96,7 @@ test("a due job of a paused topic is held in each view and not late, and its top
       .getByRole("link", { name: "precise", exact: true })
       .click();
     await page.getByRole("link", { name: /^held overview-held precise/ }).waitFor();
-    await page.getByText(/^❚❚ paused since \d\d:\d\d:\d\d /).waitFor();
+    await page.getByText(new RegExp(`^❚❚ paused since ${TIME} `)).waitFor();
     await page.getByRole("navigation").getByRole("link", { name: "Time" }).click();
     await page.getByRole("button", { name: "last hour" }).click();
     await page
