@@ -521,6 +521,7 @@ describe("an answer that is not from Minutehand's API", () => {
     };
     await expect(all(client().list())).rejects.toMatchObject(error);
     await expect(all(client().forecast())).rejects.toMatchObject(error);
+    await expect(all(client().exportJobs())).rejects.toMatchObject(error);
     await expect(client().bulk({ action: "cancel", topic: "orders" })).rejects.toMatchObject(error);
   });
 });
@@ -542,6 +543,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   counts: (client) => all(client.counts({ step: 60, signal })),
   bulk: (client) => client.bulk({ action: "run", topic: "orders", signal }),
   erase: (client) => client.erase({ tag: "customer-42", signal }),
+  exportJobs: (client) => all(client.exportJobs({ signal })),
   topics: (client) => client.topics({ signal }),
   topic: (client) => client.topic("orders", { signal }),
   pause: (client) => client.pause("orders", { signal }),
