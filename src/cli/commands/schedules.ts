@@ -159,6 +159,10 @@ function addPut(group: Command, open: Open): void {
 async function show({ output }: Session, schedule: Schedule): Promise<void> {
   if (output.json) return output.document(schedule);
   const { next, body, ...fields } = schedule;
-  await output.fields({ ...fields, next: next.join(", ") || "never", "by its clock": byItsClock(schedule) });
+  await output.fields({
+    ...fields,
+    next: next.join(", ") || "never",
+    "by its clock": byItsClock(schedule) || undefined,
+  });
   await output.value(body);
 }
