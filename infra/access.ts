@@ -47,7 +47,7 @@ export const ONE_JOB_ACTIONS = MEET_JOBS.filter(
 );
 /** For consumers, which claim and settle jobs, and redrive dead jobs whose dead letters SQS's own redrive has sent back. */
 export const RUN_ACTIONS = MEET_JOBS;
-/** For the function that serves all calls of the HTTP API except `receive`. Only an erase scans. */
+/** For the function that serves all calls of the HTTP API except `receive`. Only an erase and an export scan. */
 export const API_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query", "Scan"];
 /** For the tick, which sweeps, audits and releases jobs, and creates the first cursors. */
 export const TICK_ACTIONS: readonly PoolAction[] = [...MEET_JOBS, "Query", "DescribeTable"];

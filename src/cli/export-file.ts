@@ -8,14 +8,14 @@ import { CliError, UsageError } from "./cli-error.ts";
 /** What an export contains. A second start of the same export takes it from the file. */
 export type Extent = {
   readonly url: string;
-  readonly from: string;
-  readonly to: string;
+  readonly from?: string;
+  readonly to?: string;
   readonly topic?: string;
   readonly state?: JobState;
 };
 
 /**
- * A line of an export. The first one is `export`. All jobs that are due before `reached` stand above it. `complete` is the time at which an
+ * A line of an export. The first one is `export`. `reached` is the cursor after the part that stands above it. `complete` is the time at which an
  * export ended: it is the last line, unless a later export has added to the file.
  */
 export type ExportLine =
@@ -42,11 +42,11 @@ export type ExportFile = Written & {
 
 /**
  * Opens an export to go on with it, or begins one of `extent`. A line that an interrupted export has not finished is removed.
- * `asked`: what the user has named of the extent. Throws `UsageError` if the file is no export, or one of something else.
+ * Throws `UsageError` if the file is no export, or one of something else.
  */
-export async function openExport(path: string, asked: Partial<Extent>, extent: Extent): Promise<ExportFile> {
+export async function openExport(path: string, extent: Extent): Promise<ExportFile> {
   const found = await readWritten(path);
-  if (found !== undefined) requireSame(path, found.extent, asked);
+  if (found !== undefined) requireSame(path, found.extent, extent);
   // Bodies may be secrets, so other users of the machine get no right.
   const handle = await open(path, "a", 0o600).catch((error: unknown) => {
     throw new UsageError(`${path} cannot be written: ${messageOf(error)}`);

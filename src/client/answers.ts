@@ -1,7 +1,7 @@
 import type { JsonOf } from "../core/json-of.ts";
 import type { ForecastJson } from "../http/answers/forecast.ts";
 import type { JobJson, JobSummary as JobSummaryJson } from "../http/answers/jobs.ts";
-import type { BulkPart, ErasePart } from "../http/answers/many-jobs.ts";
+import type { BulkPart, ErasePart, ExportPart as ExportPartJson } from "../http/answers/many-jobs.ts";
 import type { PulledJob as PulledJobJson } from "../http/answers/pulled.ts";
 import type { ScheduleJson } from "../http/answers/schedules.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
@@ -30,6 +30,12 @@ export type Schedule<Topics = TopicBodies, T extends keyof Topics & string = key
 }[T];
 /** What one request has counted. `counts`: absent without a `step`. `reached`: all jobs that are due before it are counted. `at`: the API's clock. */
 export type CountPart = Pick<ForecastJson, "minutes" | "counts" | "reached" | "at">;
+
+/** What one request of an export has read. `errors`: the jobs that cannot be read. `cursor`: the export goes on after this part; absent: it has ended. */
+export type ExportPart<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = Omit<
+  ExportPartJson,
+  "jobs"
+> & { jobs: Job<Topics, T>[] };
 
 /** The sums of a whole bulk, or of its parts so far. While parts are left, `cursor` continues the bulk. */
 export type BulkResult = BulkPart;

@@ -14,6 +14,7 @@ import type {
   DeadQuery,
   EnqueueOptions,
   EraseRequest,
+  ExportQuery,
   ForecastQuery,
   ListQuery,
   NewSchedule,
@@ -79,6 +80,14 @@ const ERASE: Names<EraseRequest> = {
   ...{ topic: true, keyPrefix: true, dryRun: true, cursor: true },
   ...{ ...FILTERS, ...CHANGE },
 };
+const EXPORT: Names<ExportQuery> = {
+  topic: true,
+  state: true,
+  ...RANGE,
+  pageSize: true,
+  cursor: true,
+  ...CALL,
+};
 const RESUME: Names<ResumeOptions> = { ratePerSecond: true, ...CHANGE };
 const RECEIVE: Names<ReceiveOptions> = { max: true, waitSeconds: true, ...CALL };
 const RETRY: Names<RetryOptions> = { delay: true, error: true, ...CALL };
@@ -103,6 +112,7 @@ const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]:
   counts: { 0: COUNTS },
   bulk: { 0: BULK },
   erase: { 0: ERASE },
+  exportJobs: { 0: EXPORT },
   topics: { 0: CALL },
   topic: { 1: CALL },
   pause: { 1: CHANGE },
@@ -135,6 +145,7 @@ const LISTS: readonly string[] = [
   "list",
   "forecast",
   "counts",
+  "exportJobs",
   "dead",
   "schedules",
 ] satisfies (keyof Client)[];

@@ -21,7 +21,7 @@ import type { DirectWorker } from "./direct-worker.ts";
 import { inParts } from "./in-parts.ts";
 import { type JobRef, requireRef } from "./job-ref.ts";
 import type { ChangeOptions, EnqueueArguments, PutArguments, SeenOptions } from "./options.ts";
-import { changeParts, countParts, forecastParts, pages } from "./read-parts.ts";
+import { changeParts, countParts, exportParts, forecastParts, pages } from "./read-parts.ts";
 
 /** If plain JavaScript leaves out a field, the API's refusal names it. */
 type Given<Arguments extends readonly [unknown, unknown, object]> = [
@@ -55,6 +55,8 @@ export function clientOver<Topics = TopicBodies>({
     bulk: ({ idempotencyKey = newKey?.(), ...request }, onProgress) =>
       changeParts(call, "/jobs/bulk", { ...request, idempotencyKey }, onProgress),
     erase: (request, onProgress) => changeParts(call, "/jobs/erase", request, onProgress),
+    exportJobs: ({ cursor, pageSize, signal, ...query } = {}) =>
+      exportParts(call, cursor, { query: { ...query, limit: pageSize }, signal }),
     ...topicCalls<Topics>(call, newKey),
     ...scheduleCalls<Topics>(call, newKey),
     ...pullCalls<Topics>(call),

@@ -7,6 +7,7 @@ import type {
   BulkResult,
   CountPart,
   EraseResult,
+  ExportPart,
   Job,
   JobSummary,
   PulledJob,
@@ -28,6 +29,7 @@ import type {
   EnqueueArguments,
   EnqueueOptions,
   EraseRequest,
+  ExportQuery,
   ForecastQuery,
   ListQuery,
   NewJobRequest,
@@ -189,6 +191,13 @@ export type Client<Topics = TopicBodies> = {
     request: EraseRequest<N>,
     onProgress?: (sums: EraseResult) => void,
   ): Promise<EraseResult>;
+  /**
+   * Reads jobs of any state and time with their bodies, part by part, in no order. Reads the whole table: to read the jobs of a few days, use `list`.
+   * Each job is in one part, as it was when it was read. A job that is filed meanwhile can be in none.
+   */
+  exportJobs<T = Topics, N extends keyof T & string = keyof T & string>(
+    query?: ExportQuery<N>,
+  ): AsyncIterable<ExportPart<T, N>>;
 
   /** Reads all topics with their policies, depths and sweep lags. */
   topics(options?: CallOptions): Promise<TopicReport[]>;

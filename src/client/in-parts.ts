@@ -1,4 +1,5 @@
-import { BATCH_JOBS, IDEMPOTENCY_KEY_CHARS } from "../core/constants.ts";
+import { createHash } from "node:crypto";
+import { BATCH_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { chunksOf } from "../general/batches.ts";
 
@@ -16,11 +17,9 @@ export async function inParts<T, R>(
   // Plain JavaScript may give no list, which the API refuses.
   if (!Array.isArray(entries) || entries.length <= BATCH_JOBS) return call(entries, key);
   const [first = [], ...others] = chunksOf<T>(entries, BATCH_JOBS);
-  const keys = others.map((_, i) => key && `${key}#${i + 2}`);
-  requireShort(keys.at(-1));
   const results = await call(first, key);
   for (const [i, part] of others.entries())
-    results.push(...(await outcomesOf(part, () => call(part, keys[i]))));
+    results.push(...(await outcomesOf(part, () => call(part, key && keyOfPart(key, i + 2)))));
   return results;
 }
 
@@ -34,9 +33,7 @@ async function outcomesOf<R>(part: readonly unknown[], call: () => Promise<Resul
   }
 }
 
-/** Otherwise the API would refuse the later parts, after the first ones are filed. */
-function requireShort(last: string | undefined): void {
-  if (last === undefined || last.length <= IDEMPOTENCY_KEY_CHARS) return;
-  const most = `${IDEMPOTENCY_KEY_CHARS} characters with the number of the last part`;
-  throw new MinutehandError("bad-request", `idempotencyKey must have at most ${most}, got ${last.length}`);
+/** With the hash, no caller writes the key of a part by chance, and the longest key is not too long for a part. */
+function keyOfPart(key: string, number: number): string {
+  return `part-${number}-${createHash("sha256").update(key).digest("base64url")}`;
 }

@@ -136,6 +136,15 @@ export type EraseRequest<T extends string = string> = Filters &
     cursor?: string;
   };
 
+/** `from ≤ dueAt < to`. An absent field matches every job. `pageSize`: how many jobs one request answers, 1 to 500; 100 by default. */
+export type ExportQuery<T extends string = string> = Range &
+  Paged & {
+    topic?: T;
+    state?: JobState;
+    /** The cursor of a part of the same query. The export then goes on after this part. */
+    cursor?: string;
+  };
+
 /** `ratePerSecond`: how many parked jobs start in a second at most, 0.001 to 1,000. */
 export type ResumeOptions = ChangeOptions & { ratePerSecond?: number };
 export type ReceiveOptions = CallOptions & { max?: number; waitSeconds?: number };

@@ -2,7 +2,7 @@ import { MinutehandError } from "../core/errors.ts";
 import { truncate } from "../general/text.ts";
 import { parseInstant } from "../general/times.ts";
 import type { ForecastJson } from "../http/answers/forecast.ts";
-import type { BulkPart } from "../http/answers/many-jobs.ts";
+import type { BulkPart, ExportPart } from "../http/answers/many-jobs.ts";
 import type { CountPart } from "./answers.ts";
 import { type Call, QUOTED, type Query, type Shape } from "./call.ts";
 import type { ChangeOptions, CountQuery, ForecastQuery, Instant } from "./options.ts";
@@ -74,6 +74,23 @@ export async function* countParts(
 function hourAfter(from: Instant): Date | undefined {
   const time = typeof from === "string" ? parseInstant(from) : from.getTime();
   return time === undefined || Number.isNaN(time) ? undefined : new Date(time + HOUR);
+}
+
+/** The answers to the calls of one export. */
+export async function* exportParts<Part extends Pick<ExportPart, "cursor">>(
+  call: Call,
+  start: string | undefined,
+  { query, signal }: { query: Query; signal: AbortSignal | undefined },
+): AsyncGenerator<Part, void> {
+  const isNew = unrepeated("/jobs/export");
+  const shape = { jobs: "array", errors: "array" } as const;
+  let cursor = isNew(start);
+  do {
+    const part: Part = await call("GET", "/jobs/export", shape, { query: { ...query, cursor }, signal });
+    // The part's cursor is judged before the caller stores it.
+    cursor = isNew(part.cursor);
+    yield part;
+  } while (cursor !== undefined);
 }
 
 /** The counts of a part of a bulk or of an erase. */

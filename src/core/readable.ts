@@ -1,6 +1,6 @@
 import { MinutehandError } from "./errors.ts";
 import type { Head, Home, State } from "./home.ts";
-import { idIn, isLookKey, timeOf } from "./item-keys.ts";
+import { homeKey, idIn, isLookKey, timeOf } from "./item-keys.ts";
 import { ITEM_VERSION, type Item, type Key } from "./items.ts";
 import { addressOf } from "./job-id.ts";
 import { KEPT_OPTIONS, optionTrouble } from "./job-options.ts";
@@ -46,6 +46,13 @@ const LATEST = 8.64e15;
 export function readHome(item: Item, id: string): Home | Unreadable {
   const trouble = layoutTrouble(item) ?? fieldTrouble(item as Home, id);
   return trouble === undefined ? (item as Home) : { id, unreadable: trouble };
+}
+
+/** Answers the job whose home an item of the table is. `undefined`: the item is something else, such as a look, a dead entry or a note. */
+export function homeIn(item: Item): Home | Unreadable | undefined {
+  const id = jobIdIn(item.sk);
+  if (id === undefined || homeKey(id).pk !== item.pk || homeKey(id).sk !== item.sk) return undefined;
+  return readHome(item, id);
 }
 
 export function isUnreadable(found: Head | Unreadable | undefined): found is Unreadable {

@@ -67,11 +67,11 @@ export function decodeBulkCursor(text: string): Bulk {
 }
 
 /** `place`: the key of the last item that was read. Whoever writes one by hand only begins elsewhere. */
-export function encodeEraseCursor({ pk, sk }: Key): string {
+export function encodeTableCursor({ pk, sk }: Key): string {
   return encode(JSON.stringify([pk, sk]));
 }
 
-export function decodeEraseCursor(text: string): Key {
+export function decodeTableCursor(text: string): Key {
   const [pk, sk, ...rest] = partsOf(decode(text));
   const areKeys = [pk, sk].every(
     (part) => typeof part === "string" && part !== "" && part.length <= LONGEST_KEY,

@@ -1,6 +1,7 @@
 import { type Head, type Home, stateAt } from "../core/home.ts";
 import { keptOptionsOf, optionsInSeconds } from "../core/job-options.ts";
 import { scheduleIn } from "../core/once.ts";
+import { unreadableError } from "../core/readable.ts";
 import { type Happening, timelineOf } from "../core/timeline.ts";
 import { iso } from "../general/times.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
@@ -72,12 +73,12 @@ function happeningOf(happening: Happening): JobJson["timeline"][number] {
   };
 }
 
-/** The error of `JSON.parse` would quote a damaged body in a log. */
+/** The error of `JSON.parse` would quote a damaged body. */
 function storedBody({ id, body }: Home): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    throw new Error(`the stored body of job ${id} is not JSON`);
+    throw unreadableError({ id, unreadable: "its body is not JSON" });
   }
 }
 

@@ -3,6 +3,7 @@ import { healthRoute, openapiRoute } from "./routes/about.ts";
 import { bulkRoute } from "./routes/bulk.ts";
 import { deadRoutes } from "./routes/dead.ts";
 import { eraseRoute } from "./routes/erase.ts";
+import { exportRoute } from "./routes/export.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { keyedJobRoutes } from "./routes/keyed-jobs.ts";
 import { listRoutes } from "./routes/lists.ts";
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...manyJobRoutes,
   bulkRoute,
   eraseRoute,
+  exportRoute,
   ...keyedJobRoutes,
   ...listRoutes,
   ...topicRoutes,

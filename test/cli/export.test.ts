@@ -120,15 +120,41 @@ describe("export", () => {
     expect(jobsIn(file)).toMatchObject([{ dueAt: "2026-04-04T09:00:00.000Z" }]);
   });
 
-  test("begins 31 days ago and ends in 366 days by default", async () => {
+  test("has jobs of any time by default, with few calls", async () => {
     await using api = await serveApi();
-    await api.file({ dueAt: "2026-01-29T10:00:00Z" });
+    const times = ["2026-03-01T09:00:00.000Z", "2026-03-01T12:00:00.000Z", "2034-12-31T23:59:00.000Z"];
+    for (const dueAt of times) await api.world.file({ dueAt: Date.parse(dueAt) });
     const file = await newFile();
-    await type(api, ["export", file], { wait: interruptAtOnce });
-    expect(linesIn(file)[0]?.export).toMatchObject({
-      from: "2026-01-29T09:00:00.000Z",
-      to: "2027-03-02T09:00:00.000Z",
-    });
+    const before = api.authorizations.length;
+    const { out } = await type(api, ["export", file]);
+    expect(out).toBe(`${file} has 3 jobs and 0 schedules\n`);
+    expect(
+      jobsIn(file)
+        .map(({ dueAt }) => dueAt)
+        .sort(),
+    ).toEqual(times);
+    expect(api.authorizations.length - before).toBeLessThan(6);
+    expect((await type(api, ["export", file, "--from", times[0] ?? ""])).err).toContain(
+      `is an export of from (all), and not of ${times[0]}: give another file`,
+    );
+  });
+
+  test("leaves out what cannot be read, says so, and ends with exit code 1", async () => {
+    await using api = await serveApi();
+    const [newer, noJson] = [await api.world.file({ delay: HOUR }), await api.world.file({ delay: HOUR })];
+    await api.file({ delay: "1h", body: "fine" });
+    api.world.pool.put({ ...newer, v: 99 });
+    api.world.pool.put({ ...noJson, body: "{" });
+    await api.call("PUT", "/schedules/daily", { body: SCHEDULE });
+    const file = await newFile();
+    const { code, err } = await exported(api, file);
+    expect(code).toBe(1);
+    expect(err.split("\n")).toHaveLength(4);
+    expect(err).toContain(`left out: job ${newer.id} cannot be read: its layout is version 99`);
+    expect(err).toContain(`left out: job ${noJson.id} cannot be read: its body is not JSON`);
+    expect(err).toMatch(/\nminutehand: left out 2 that cannot be read\n$/);
+    expect(jobsIn(file)).toMatchObject([{ body: "fine" }]);
+    expect(linesIn(file).at(-1)).toHaveProperty("complete");
   });
 
   test("reads at most so many jobs a second as --rate says", async () => {
@@ -165,25 +191,26 @@ describe("an export that was interrupted", () => {
       writeFileSync(file, whole.subarray(0, end));
       const { code, out } = await exported(api, file);
       expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/ 45 jobs due .* 1 schedule\n$/) });
-      expect(jobsIn(file).map(({ body }) => body)).toEqual(Array.from({ length: 45 }, (_, i) => i));
+      const bodies = jobsIn(file).map(({ body }) => Number(body));
+      expect(bodies.sort((a, b) => a - b)).toEqual(Array.from({ length: 45 }, (_, i) => i));
       expect(linesIn(file).filter((line) => line.schedule)).toHaveLength(1);
     }
   });
 
-  test("does not list again the days that it has passed, and keeps its range without the flags", async () => {
+  test("does not read again what it has written, and keeps its range without the flags", async () => {
     await using api = await serveApi();
-    await fileMany(api, 3);
+    await fileMany(api, 9);
     const file = await newFile();
-    await exported(api, file);
+    await exported(api, file, "--rate", "1");
     const first = api.authorizations.length;
     const lines = readFileSync(file, "utf8").split("\n");
-    const at = lines.findIndex((line) => line.includes("reached"));
+    const at = lines.findLastIndex((line) => line.includes("reached"));
     writeFileSync(file, `${lines.slice(0, at + 1).join("\n")}\n`);
     await api.world.pass(HOUR);
     const before = api.authorizations.length;
-    expect((await type(api, ["export", file])).out).toMatch(/ to 2026-03-03T00:00:00.000Z/);
-    // Three calls of the first export have read jobs.
-    expect(api.authorizations.length - before).toBeLessThan(first - 3);
+    const { out } = await type(api, ["export", file, "--rate", "1"]);
+    expect(out).toMatch(/ has 9 jobs due .* to 2026-03-03T00:00:00.000Z/);
+    expect(api.authorizations.length - before).toBeLessThan(first / 2);
   });
 
   test("says at Ctrl-C how it goes on", async () => {

@@ -203,6 +203,18 @@ describe("pause and resume", () => {
 describe("schedules", () => {
   const put = ["schedules", "put", "daily", "--topic", "orders", "--expression", "cron(0 10 * * ? *)"];
 
+  test.each([
+    ["0 9 * * 1-5", "Europe/Berlin", "Mon 2 Mar 2026 09:00, Tue 3 Mar 2026 09:00, Wed 4 Mar 2026 09:00"],
+    ["0 2 29 2 *", "UTC", "Tue 29 Feb 2028 02:00, Sun 29 Feb 2032 02:00, Fri 29 Feb 2036 02:00"],
+    ["at(2026-03-29T01:30:00)", "America/New_York", "Sun 29 Mar 2026 01:30"],
+    ["rate(90 minutes)", "UTC", "Sun 1 Mar 2026 09:01, Sun 1 Mar 2026 10:31, Sun 1 Mar 2026 12:01"],
+  ])("say when %s comes by the clock of %s", async (expression, zone, said) => {
+    await using api = await serveApi();
+    const asked = ["--topic", "orders", "--expression", expression, "--timezone", zone, "--body", "1"];
+    const { out } = await type(api, ["schedules", "put", "x", ...asked]);
+    expect(/^by its clock +(.*)$/m.exec(out)?.[1]).toBe(said);
+  });
+
   test("are put, listed, shown, paused, resumed, run and removed", async () => {
     await using api = await serveApi();
     const options = "--timezone Europe/Berlin --flexible-window 15m --tag t --header a=b";
@@ -220,13 +232,14 @@ describe("schedules", () => {
     ]);
     expect((await type(api, ["schedules"])).out).toBe(
       [
-        "NAME   TOPIC   EXPRESSION          ZONE           NEXT",
-        "daily  orders  cron(0 10 * * ? *)  Europe/Berlin  2026-03-02T09:00:00.000Z",
+        "NAME   TOPIC   EXPRESSION          ZONE           NEXT                      BY ITS CLOCK",
+        "daily  orders  cron(0 10 * * ? *)  Europe/Berlin  2026-03-02T09:00:00.000Z  Mon 2 Mar 2026 10:00, Tue 3 Mar 2026 10:00, Wed 4 Mar 2026 10:00",
         "",
       ].join("\n"),
     );
     const shown = await type(api, ["schedules", "show", "daily"]);
     expect(shown.out).toMatch(/^next +2026-03-02T09:00:00.000Z, 2026-03-03/m);
+    expect(shown.out).toMatch(/^by its clock +Mon 2 Mar 2026 10:00, Tue 3 Mar 2026 10:00, Wed 4 Mar/m);
     expect(shown.out).toMatch(/\n\n\{\n {2}"n": 1\n\}\n$/);
     await type(api, ["schedules", "pause", "daily"]);
     expect((await type(api, ["schedules", "list"])).out).toMatch(/Berlin {2}paused\n$/);

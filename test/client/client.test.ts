@@ -146,16 +146,35 @@ describe("the client", () => {
     const client: Client = clientOver({ transport, url: "https://api", clock: api.world.now });
     const jobs = Array.from({ length: 1001 }, () => ({ topic: "orders", body: 1, delay: "1h" as const }));
     const filed = await client.enqueueMany(jobs, { idempotencyKey: "k" });
-    expect(keys).toEqual(["k", "k#2", "k#3"]);
+    const partKey = /^part-[23]-[\w-]{43}$/;
+    expect(keys).toEqual(["k", expect.stringMatching(partKey), expect.stringMatching(partKey)]);
+    expect(new Set(keys).size).toBe(3);
     const failed = filed.flatMap((one, i) => (one instanceof MinutehandError ? [`${i} ${one.code}`] : []));
     expect(failed).toEqual(Array.from({ length: 500 }, (_, i) => `${500 + i} unavailable`));
     expect(filed[1000]).toMatchObject({ state: "scheduled" });
-    const long = { idempotencyKey: "k".repeat(255) };
-    await expect(client.enqueueMany(jobs, long)).rejects.toMatchObject({ code: "bad-request" });
     failing = 4;
     await expect(client.enqueueMany(jobs)).rejects.toMatchObject({ code: "unavailable" });
     expect(keys).toHaveLength(4);
   });
+
+  test.each(["over HTTP", "directly"])(
+    "gives the parts of a batch keys that meet no other key: %s",
+    async (how) => {
+      const { client } = createEither(how);
+      const jobs = Array.from({ length: 501 }, (_, body) => ({
+        topic: "orders",
+        body,
+        delay: "1h" as const,
+      }));
+      await client.enqueue("orders", "mine", { delay: "1h", idempotencyKey: "k#2" });
+      for (const key of ["k", "K", "k".repeat(256)]) {
+        const filed = await client.enqueueMany(jobs, { idempotencyKey: key });
+        expect(filed.map((one) => "outcome" in one && one.outcome)).toEqual(Array(501).fill("created"));
+      }
+      const tooLong = { idempotencyKey: "k".repeat(257) };
+      await expect(client.enqueueMany(jobs, tooLong)).rejects.toMatchObject({ code: "bad-request" });
+    },
+  );
 
   test("pulls jobs and settles them", async () => {
     const { client } = createClient();
@@ -521,6 +540,7 @@ describe("an answer that is not from Minutehand's API", () => {
     };
     await expect(all(client().list())).rejects.toMatchObject(error);
     await expect(all(client().forecast())).rejects.toMatchObject(error);
+    await expect(all(client().exportJobs())).rejects.toMatchObject(error);
     await expect(client().bulk({ action: "cancel", topic: "orders" })).rejects.toMatchObject(error);
   });
 });
@@ -542,6 +562,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   counts: (client) => all(client.counts({ step: 60, signal })),
   bulk: (client) => client.bulk({ action: "run", topic: "orders", signal }),
   erase: (client) => client.erase({ tag: "customer-42", signal }),
+  exportJobs: (client) => all(client.exportJobs({ signal })),
   topics: (client) => client.topics({ signal }),
   topic: (client) => client.topic("orders", { signal }),
   pause: (client) => client.pause("orders", { signal }),

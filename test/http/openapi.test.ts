@@ -33,6 +33,7 @@ test("every call of the design is a route", () => {
     "POST /jobs/batch",
     "POST /jobs/bulk",
     "POST /jobs/erase",
+    "GET /jobs/export",
     "GET /jobs/{id}",
     "PATCH /jobs/{id}",
     "DELETE /jobs/{id}",

@@ -175,6 +175,7 @@ export async function eraseJobs({ ok, newKey, fileByApi, pullOne }: Scenes): Pro
   const { receipt } = await pullOne("work", { tag, key: newKey() });
   await ok("POST", "/topics/work/bury", { receipt, error: "hopeless" });
   await pullOne("work", { tag });
+  await ok("GET", "/jobs/export");
   const counted = await ok("POST", "/jobs/erase", { tag, dryRun: true });
   expect(counted).toMatchObject({ matched: 4, changed: 0 });
   const done = await ok("POST", "/jobs/erase", { tag });

@@ -8,6 +8,7 @@ import {
   directWorker,
   type EnqueueArguments,
   type Job,
+  type NewJobRequest,
   type PulledJob,
   type TopicsOf,
 } from "minutehand/client";
@@ -42,6 +43,17 @@ export async function bodiesThatComeBack(client: Client<Topics>): Promise<string
     finished.body?.refundId ?? "",
     schedule.body.refundId,
   ];
+}
+
+/** Durations in a list that stands in a variable. */
+export async function listsInVariables(client: Client<Topics>, ids: readonly string[]): Promise<void> {
+  const jobs: NewJobRequest<Topics>[] = [];
+  for (const orderId of ids) jobs.push({ topic: "order-timeout", body: { orderId }, delay: "30m" });
+  await client.enqueueMany(jobs);
+  const refunds = ids.map((refundId): NewJobRequest<Topics> => {
+    return { topic: "refund", body: { refundId }, delay: "1h30m" };
+  });
+  await client.enqueueMany(refunds);
 }
 
 /** A client over HTTP and that of a test are workers too. */

@@ -1,25 +1,20 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import type { Job, JobState, JobSummary, Schedule } from "../../client/answers.ts";
+import type { ExportPart, JobState, Schedule } from "../../client/answers.ts";
 import type { Client } from "../../client/client.ts";
-import { DAY, LIST_JOBS } from "../../core/constants.ts";
-import { MinutehandError } from "../../core/errors.ts";
+import { BULK_JOBS } from "../../core/constants.ts";
+import type { MinutehandError } from "../../core/errors.ts";
 import { STATES } from "../../http/answers/jobs.ts";
 import { instant, rate } from "../arguments.ts";
+import { CliError } from "../cli-error.ts";
 import { many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import { type ExportFile, openExport } from "../export-file.ts";
-import { paced } from "../paced.ts";
 import { checkRange } from "../range.ts";
 import type { Open, Session } from "../session.ts";
+import type { Surroundings } from "../surroundings.ts";
 
 type Flags = { topic?: string; state?: JobState; from?: string; to?: string; rate: number };
-
-/** By default an export begins this long before now, for jobs that a pause has held. */
-const BACK = 31 * DAY;
-const AHEAD = 366 * DAY;
-/** After so many jobs the file says how far it has come: a second start lists them again. */
-const NOTED_EVERY = LIST_JOBS;
 
 export function addExport(program: Command, open: Open): void {
   const command = program
@@ -30,8 +25,8 @@ export function addExport(program: Command, open: Open): void {
     .argument("<file>")
     .option("--topic <topic>", "only jobs and schedules of this topic")
     .addOption(new Option("--state <state>", "only jobs in this state").choices(STATES))
-    .option("--from <time>", "only jobs with this dueAt or later (default: 31 days ago)", instant)
-    .option("--to <time>", "only jobs with a dueAt before this time (default: in 366 days)", instant)
+    .option("--from <time>", "only jobs with this dueAt or later", instant)
+    .option("--to <time>", "only jobs with a dueAt before this time", instant)
     .option("--rate <n>", "read at most this many jobs a second", rate, 100)
     .addHelpText("after", ABOUT)
     .action((file: string, flags: Flags) => writeExport(open(), file, flags));
@@ -42,106 +37,112 @@ export function addExport(program: Command, open: Open): void {
 }
 
 const ABOUT = `
+The command reads the whole table, because jobs can be due in ten years.
+
 If the command is interrupted, start it again: it goes on where it ended, and writes no job twice. Started again after its
 end, it adds the jobs and schedules that the file lacks. It never changes a line of the file.
 
-Each job stands in the file as it was when it was read. What changes during the export: a job that is filed or moved to a
-time that the export has passed is missing, and a job that then runs or is cancelled still waits in the file. So pause the
-topics first, and let no producer file, move or cancel jobs meanwhile.`;
+Each job stands in the file as it was when it was read. What changes during the export: a job that is filed can be missing,
+and a job that then runs, moves or is cancelled still waits in the file. So pause the topics first, and let no producer
+file, move or cancel jobs meanwhile.
+
+A job or schedule that cannot be read, because it is damaged or a newer version wrote it, is named and left out, and the
+exit code is then 1.`;
 
 async function writeExport(session: Session, name: string, { rate, ...asked }: Flags): Promise<void> {
   const { output, progress, surroundings } = session;
   const { clock, folder } = surroundings;
-  const now = clock();
-  const range = {
-    from: new Date(now - BACK).toISOString(),
-    to: new Date(now + AHEAD).toISOString(),
-    ...asked,
-  };
-  checkRange(range);
-  const { url } = await session.target();
+  if (asked.from !== undefined && asked.to !== undefined) checkRange({ from: asked.from, to: asked.to });
+  const extent = { url: (await session.target()).url, ...asked };
   const api = await session.client({});
-  const file = await openExport(resolve(folder, name), { url, ...asked }, { url, ...range });
+  const file = await openExport(resolve(folder, name), extent);
   session.atInterrupt(async () => {
     output.note("to continue, start the same command again");
     await file.close();
   });
   if (file.isComplete) output.note(`${name} is complete: adding the jobs and schedules that it lacks`);
+  let damaged = 0;
   try {
-    await writeSchedules(api, file);
-    await writeJobs(session, api, file, rate);
+    damaged += await writeSchedules(session, api, file);
+    damaged += await writeJobs(session, api, file, rate);
     await file.write([{ complete: new Date(clock()).toISOString() }]);
   } finally {
     progress.clear();
     await file.close();
   }
-  const { from, to } = file.extent;
   const counts = { jobs: file.ids.size, schedules: file.names.size };
-  const said = `${name} has ${many(counts.jobs)} due from ${from} to ${to}, and ${many(counts.schedules, "schedule")}`;
-  await output.told({ file: name, ...counts, from, to }, said);
+  const said = `${name} has ${many(counts.jobs)}${rangeText(file.extent)} and ${many(counts.schedules, "schedule")}`;
+  await output.told({ file: name, ...counts, damaged }, said);
+  if (damaged > 0) throw new CliError(`left out ${damaged} that cannot be read`);
 }
 
-async function writeSchedules(api: Client, { extent, names, write }: ExportFile): Promise<void> {
+function rangeText({ from, to }: ExportFile["extent"]): string {
+  const bounds = [...(from === undefined ? [] : [`from ${from}`]), ...(to === undefined ? [] : [`to ${to}`])];
+  return bounds.length === 0 ? "" : ` due ${bounds.join(" ")},`;
+}
+
+/** Answers how many schedules are left out, because they cannot be read. */
+async function writeSchedules(
+  { output }: Session,
+  api: Client,
+  { extent, names, write }: ExportFile,
+): Promise<number> {
+  let damaged = 0;
   for await (const { name, topic } of api.schedules()) {
     if (names.has(name) || topic !== (extent.topic ?? topic)) continue;
-    const schedule = await unlessGone(api.schedule(name), "schedule-not-found");
-    if (schedule === undefined) continue;
-    await write([{ schedule: schedule as Schedule }]);
-    names.add(name);
+    const schedule = await api.schedule(name).catch((error: unknown) => error);
+    if (!(schedule instanceof Error)) {
+      await write([{ schedule: schedule as Schedule }]);
+      names.add(name);
+      continue;
+    }
+    const { code, data } = schedule as Partial<MinutehandError>;
+    // Somebody has deleted it after it was listed.
+    if (code === "schedule-not-found") continue;
+    if (data?.unreadable === undefined) throw schedule;
+    output.note(`left out: ${schedule.message}`);
+    damaged += 1;
   }
+  return damaged;
 }
 
-/** Lists a day at a time, because a list may cover 31 days, and the pages of an empty list do not show how far it has come. */
-async function writeJobs(session: Session, api: Client, file: ExportFile, rate: number): Promise<void> {
-  const { from, to, topic, state } = file.extent;
-  const [begin, end] = [Date.parse(from), Date.parse(to)];
-  const query = { ...(topic && { topic }), ...(state && { state }), pageSize: LIST_JOBS };
-  for (let day = Date.parse(file.reached ?? from); day < end; day += DAY) {
-    const next = Math.min(day + DAY, end);
-    const listed = api.list({ ...query, from: new Date(day), to: new Date(next) });
-    await writeListed(session, api, file, { listed, rate });
-    await file.write([{ reached: new Date(next).toISOString() }]);
-    const share = Math.floor((100 * (next - begin)) / (end - begin));
-    session.progress.show(`${share} %: ${many(file.ids.size)} written`);
-  }
-}
-
-async function writeListed(
-  { surroundings, progress }: Session,
+/** Answers how many jobs are left out, because they cannot be read. */
+async function writeJobs(
+  session: Session,
   api: Client,
-  { ids, write }: ExportFile,
-  { listed, rate }: { listed: AsyncIterable<JobSummary>; rate: number },
-): Promise<void> {
-  const { clock, wait } = surroundings;
-  let unnoted = 0;
-  const read = async ({ id, dueAt }: JobSummary) => ({
-    dueAt,
-    job: await unlessGone(api.get(id), "job-not-found"),
-  });
-  for await (const found of paced(without(ids, listed), read, { rate, clock, wait })) {
-    const jobs = new Map(found.flatMap(({ job }) => (job === undefined ? [] : [[job.id, job as Job]])));
-    await write([...jobs.values()].map((job) => ({ job })));
-    for (const id of jobs.keys()) ids.add(id);
-    unnoted += jobs.size;
-    const dueAt = found.at(-1)?.dueAt;
-    if (unnoted < NOTED_EVERY || dueAt === undefined) continue;
-    await write([{ reached: dueAt }]);
-    progress.show(`due ${dueAt}: ${many(ids.size)} written`);
-    unnoted = 0;
+  { extent, ids, write, reached }: ExportFile,
+  rate: number,
+): Promise<number> {
+  const { output, progress, surroundings } = session;
+  const { url: _, ...query } = extent;
+  const pageSize = Math.max(1, Math.min(BULK_JOBS, Math.floor(rate)));
+  const asked = { ...query, pageSize, ...(reached !== undefined && { cursor: reached }) };
+  const sums = { examined: 0, damaged: 0 };
+  for await (const part of paced(api.exportJobs(asked), rate, surroundings)) {
+    const jobs = part.jobs.filter(({ id }) => !ids.has(id));
+    const place = part.cursor === undefined ? [] : [{ reached: part.cursor }];
+    await write([...jobs.map((job) => ({ job })), ...place]);
+    for (const { id } of jobs) ids.add(id);
+    sums.examined += part.examined;
+    sums.damaged += part.errors.length;
+    if (part.errors.length > 0) progress.clear();
+    for (const { problem } of part.errors) output.note(`left out: ${problem.detail}`);
+    progress.show(`${many(sums.examined)} read, ${ids.size.toLocaleString("en")} written`);
   }
+  return sums.damaged;
 }
 
-/** A job that is moved to a later time during the export is listed twice. */
-async function* without(ids: ReadonlySet<string>, listed: AsyncIterable<JobSummary>) {
-  for await (const job of listed) if (!ids.has(job.id)) yield job;
-}
-
-/** `undefined`: its retention was over, or somebody has deleted it, after it was listed. */
-async function unlessGone<T>(read: Promise<T>, code: MinutehandError["code"]): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (error instanceof MinutehandError && error.code === code) return undefined;
-    throw error;
+/** Waits after each part, so that at most `rate` jobs a second are read. */
+async function* paced(
+  parts: AsyncIterable<ExportPart>,
+  rate: number,
+  { clock, wait }: Surroundings,
+): AsyncIterable<ExportPart> {
+  let began = clock();
+  for await (const part of parts) {
+    yield part;
+    const left = began + (part.jobs.length * 1000) / rate - clock();
+    if (left > 0) await wait(left);
+    began = clock();
   }
 }

@@ -20,7 +20,32 @@ const COLUMNS: Column<ScheduleSummary>[] = [
     text: ({ paused, next: [first = "never"] }) => (paused ? "paused" : first),
     style: ({ paused }) => (paused ? "yellow" : undefined),
   },
+  { head: "BY ITS CLOCK", text: (schedule) => (schedule.paused ? "" : byItsClock(schedule)) },
 ];
+
+/** The next times of a schedule as a person says them show whether the expression means what was meant. */
+function byItsClock({ timezone, next }: Pick<ScheduleSummary, "timezone" | "next">): string {
+  const parts = ["weekday", "day", "month", "year", "hour", "minute"] as const;
+  try {
+    const clock = new Intl.DateTimeFormat("en-GB", {
+      ...{ timeZone: timezone, weekday: "short", day: "numeric", month: "short", year: "numeric" },
+      ...{ hour: "2-digit", minute: "2-digit" },
+    });
+    const said = next.slice(0, SAID).map((time) => {
+      const found = new Map(clock.formatToParts(new Date(time)).map(({ type, value }) => [type, value]));
+      const [weekday, day, month, year, hour, minute] = parts.map((part) => found.get(part));
+      return `${weekday} ${day} ${month} ${year} ${hour}:${minute}`;
+    });
+    return said.join(", ");
+  } catch (error) {
+    // This Node does not know the zone.
+    if (error instanceof RangeError) return "";
+    throw error;
+  }
+}
+
+/** How many times are said. Three show most rhythms. */
+const SAID = 3;
 
 export function addSchedules(program: Command, open: Open): void {
   const group = program.command("schedules").description("manage recurring jobs");
@@ -134,6 +159,10 @@ function addPut(group: Command, open: Open): void {
 async function show({ output }: Session, schedule: Schedule): Promise<void> {
   if (output.json) return output.document(schedule);
   const { next, body, ...fields } = schedule;
-  await output.fields({ ...fields, next: next.join(", ") || "never" });
+  await output.fields({
+    ...fields,
+    next: next.join(", ") || "never",
+    "by its clock": byItsClock(schedule) || undefined,
+  });
   await output.value(body);
 }

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { answer } from "../named.ts";
-import { jobSummary } from "./jobs.ts";
+import { job, jobSummary } from "./jobs.ts";
 import { problem } from "./problem.ts";
 import { count, status, text, time } from "./values.ts";
 
@@ -23,6 +23,8 @@ export const cancelResults = answer(
   }),
 );
 
+const failure = answer("BulkFailure", z.object({ id: text, problem }));
+
 const counts = {
   dryRun: z.boolean(),
   examined: count,
@@ -34,7 +36,7 @@ const counts = {
     }),
   ),
   errors: z
-    .array(answer("BulkFailure", z.object({ id: text, problem })))
+    .array(failure)
     .check(z.meta({ description: "The first ten jobs that were not changed, each with its error." })),
 };
 
@@ -60,6 +62,22 @@ export const erasePart = answer(
   }),
 );
 export type ErasePart = z.output<typeof erasePart>;
+
+export const exportPart = answer(
+  "ExportPart",
+  z.object({
+    jobs: z.array(job),
+    errors: z.array(failure).check(
+      z.meta({
+        description:
+          "The jobs that cannot be read, each with its error: a newer version wrote them, or their items are damaged.",
+      }),
+    ),
+    examined: count,
+    cursor: z.exactOptional(text),
+  }),
+);
+export type ExportPart = z.output<typeof exportPart>;
 
 export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
 export type Redriven = z.output<typeof redriven>;

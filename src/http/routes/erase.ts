@@ -1,7 +1,7 @@
 import { runErase } from "../../protocol/change/erase.ts";
 import { requireTopic } from "../../protocol/policy.ts";
 import { erasePart } from "../answers/many-jobs.ts";
-import { decodeEraseCursor, encodeEraseCursor, tie, untie } from "../cursors.ts";
+import { decodeTableCursor, encodeTableCursor, tie, untie } from "../cursors.ts";
 import { reasoned } from "../parameters.ts";
 import { problemOf } from "../problem.ts";
 import { type ErasingFields, erasing } from "../requests.ts";
@@ -22,7 +22,7 @@ export const eraseRoute = route({
     if (body.topic !== undefined) requireTopic(ctx, body.topic);
     const { dryRun } = body;
     const after =
-      body.cursor === undefined ? undefined : decodeEraseCursor(untie(body.cursor, ...markOf(body)));
+      body.cursor === undefined ? undefined : decodeTableCursor(untie(body.cursor, ...markOf(body)));
     const { next, errors, ...counts } = await runErase(ctx, body, after);
     return {
       status: 200,
@@ -30,7 +30,7 @@ export const eraseRoute = route({
         dryRun,
         ...counts,
         errors: errors.map(({ id, error }) => ({ id, problem: problemOf(error) })),
-        ...(next === undefined ? {} : { cursor: tie(encodeEraseCursor(next), ...markOf(body)) }),
+        ...(next === undefined ? {} : { cursor: tie(encodeTableCursor(next), ...markOf(body)) }),
       },
     };
   },

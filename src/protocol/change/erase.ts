@@ -2,9 +2,8 @@ import { actorOf } from "../../core/actor.ts";
 import { BULK_PART, ERRORS_TOLD } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { type Head, headOf, isFinished } from "../../core/home.ts";
-import { homeKey } from "../../core/item-keys.ts";
 import type { Item, Key } from "../../core/items.ts";
-import { isUnreadable, jobIdIn, readHome, type Unreadable, unreadableError } from "../../core/readable.ts";
+import { homeIn, isUnreadable, type Unreadable, unreadableError } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { actingFor } from "../policy.ts";
 import type { Context } from "../ports.ts";
@@ -55,12 +54,9 @@ export async function runErase(
 /** What became of a matching job. `counted`: a dry run would erase it. */
 type Erased = { readonly id: string; readonly end: "erased" | "counted" | MinutehandError };
 
-/** Answers the job whose home an item is. */
 function jobIn(item: Item): (Head | Unreadable)[] {
-  const id = jobIdIn(item.sk);
-  // Looks, dead entries and notes have other keys than the home.
-  if (id === undefined || homeKey(id).pk !== item.pk || homeKey(id).sk !== item.sk) return [];
-  const home = readHome(item, id);
+  const home = homeIn(item);
+  if (home === undefined) return [];
   return [isUnreadable(home) ? home : headOf(home)];
 }
 
