@@ -32,7 +32,7 @@ import { type OwnServices, startOwnServices } from "./services/own-services.ts";
 import { createTeardown, type Teardown } from "./teardown.ts";
 import { readAssembly } from "./template/assembly.ts";
 import { refusalText } from "./template/create-each.ts";
-import { withOneShard } from "./template/delay-queue.ts";
+import { webhookSecretsOf, withOneShard } from "./template/delay-queue.ts";
 import { leaveOutRefused } from "./template/left-out.ts";
 import { createQueues } from "./template/queues.ts";
 import { type FunctionSpec, type QueueSpec, readStack, type StackSpec } from "./template/resources.ts";
@@ -160,6 +160,8 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   checkSettings(root, options.app);
   const app = await synthesiseApp(await openBase({ options, root, log, teardown }));
   const synthesised = readSynthesised(app, app.outdir);
+  const webhookSecrets = webhookSecretsOf(synthesised.stack.functions);
+  app.record.start(app.emulators.pids, { endpoints: app.endpoints, webhookSecrets });
   const sqs = createSqsClient(app);
   teardown.add(() => sqs.destroy());
   const stack = await createResources(app, synthesised.stack, sqs);
@@ -231,7 +233,6 @@ async function synthesiseApp(base: Base): Promise<App> {
   const files = options.watch ? createSavedFiles(appFolder, log.isIn) : undefined;
   const [emulators, outdir] = await Promise.all([starting, synthesis.run(log.progress)]);
   signal?.throwIfAborted();
-  record.start(emulators.pids);
   const endpoints = { ...emulators.endpoints, ...base.services.endpoints };
   return { ...base, emulators, endpoints, synthesis, outdir, appFolder, files };
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Endpoints } from "./functions/platform.ts";
 
 export const DATA_FOLDER = ".minutehand";
 
@@ -9,12 +10,19 @@ export type RunnerRecord = {
   readonly url: string;
   /** The URL of the services that the runner itself plays, such as Secrets Manager. Its path is the key of this run. */
   readonly services: string;
+  /** The URL of each service, of the emulators too: for `aws --endpoint-url`, or an SDK. */
+  readonly endpoints: Endpoints;
+  /** The ARN of each webhook topic's secret, by topic. */
+  readonly webhookSecrets: Readonly<Record<string, string>>;
   readonly emulators: readonly number[];
   readonly warnings: readonly string[];
 };
 
+/** What is known only when the app has been read and the emulators run. */
+type StackRecord = Pick<RunnerRecord, "endpoints" | "webhookSecrets">;
+
 export type RecordKeeper = {
-  readonly start: (pids: () => object) => void;
+  readonly start: (pids: () => object, stack: StackRecord) => void;
   readonly warn: (warnings: readonly string[]) => void;
   readonly write: () => void;
   readonly stop: () => void;
@@ -26,13 +34,15 @@ export function keepRecord(
   write: (record: RunnerRecord) => void = () => {},
 ): RecordKeeper {
   let warnings: readonly string[] = [];
-  let pidsOf: (() => object) | undefined;
+  let started: { readonly pids: () => object; readonly stack: StackRecord } | undefined;
   const writeAgain = () => {
-    if (pidsOf) write({ pid: process.pid, ...fixed, emulators: Object.values(pidsOf()), warnings });
+    if (!started) return;
+    const { pids, stack } = started;
+    write({ pid: process.pid, ...fixed, ...stack, emulators: Object.values(pids()), warnings });
   };
   return {
-    start: (pids) => {
-      pidsOf = pids;
+    start: (pids, stack) => {
+      started = { pids, stack };
       writeAgain();
     },
     warn: (lines) => {
@@ -41,7 +51,7 @@ export function keepRecord(
     },
     write: writeAgain,
     stop: () => {
-      pidsOf = undefined;
+      started = undefined;
     },
   };
 }

@@ -24,6 +24,17 @@ export function topicsOfFunction({ environment }: Pick<FunctionSpec, "environmen
   return readPolicy(environment.MINUTEHAND_POLICY ?? "{}").topics ?? {};
 }
 
+/** Answers the ARN of each webhook topic's secret, by topic. */
+export function webhookSecretsOf(
+  functions: readonly Pick<FunctionSpec, "environment">[],
+): Readonly<Record<string, string>> {
+  const secrets = functions.map(({ environment }) => {
+    const { MINUTEHAND_WEBHOOK_TOPIC: topic, MINUTEHAND_WEBHOOK_SECRET: secret } = environment;
+    return topic === undefined || secret === undefined ? {} : { [topic]: secret };
+  });
+  return Object.assign({}, ...secrets);
+}
+
 /** More shards help only partitions of AWS, and slow each list and bulk down. A table that already has more shards keeps them. */
 export function withOneShard(spec: FunctionSpec): FunctionSpec {
   const { MINUTEHAND_POLICY: text } = spec.environment;

@@ -7,7 +7,6 @@ import { isHolding } from "../client/holding.ts";
 import { lateIn } from "../client/late-in.ts";
 import { CLOCK_SKEW_SEEN, LOOKAHEAD, MOST_SWEEPERS, USUAL_LAG } from "../core/constants.ts";
 import { messageOf } from "../core/errors.ts";
-import { isLoopback } from "../settings/loopback.ts";
 import { many, pausedBy } from "./columns.ts";
 
 /** The result of one check of `doctor`. `todo`: what the user can do if it is not ok. */
@@ -36,10 +35,8 @@ export function describeDatabase(database: Database): Check {
   return { check: "local database", result: "ok", found: kinds[database] };
 }
 
-/** A warning for each thing that the runner of the API at `url` warns of. None if `runner` does not run this API. */
-export function judgeRunner(runner: RunnerRecord, url: string): Check[] {
-  const { hostname, port } = new URL(url);
-  if (!isLoopback(hostname) || port !== new URL(runner.url).port) return [];
+/** A warning for each thing that a runner on this machine warns of. */
+export function judgeRunner(runner: RunnerRecord): Check[] {
   return runner.warnings.map((found) => ({ check: "local stack", result: "warning", found }));
 }
 

@@ -1,18 +1,81 @@
 import { lstatSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import type { Endpoints } from "../../local/functions/platform.ts";
 import { isProcessRunning } from "../../local/processes/processes.ts";
-import { DATA_FOLDER, readRecord, recordFile } from "../../local/runner-record.ts";
+import { DATA_FOLDER, type RunnerRecord, readRecord, recordFile } from "../../local/runner-record.ts";
 import { isLoopback } from "../settings/loopback.ts";
+import { CliError, UsageError } from "./cli-error.ts";
 
-/** The URL of the local stack that runs in this folder. `undefined`: none runs, or another user could have written the record of it. */
-export function ownStackUrl(folder: string): string | undefined {
-  const data = join(folder, DATA_FOLDER);
+/** A local stack that runs, and the folder whose data folder it uses. */
+export type OwnStack = { readonly folder: string; readonly record: RunnerRecord };
+
+/**
+ * The local stack that runs in a folder, or else in the next folder above that has one. Throws `UsageError` if a stack does not answer within
+ * `patience` ms: a command must then not go to another stack.
+ */
+export async function findOwnStack(folder: string, patience: number): Promise<OwnStack | undefined> {
+  for (let at = folder; ; at = dirname(at)) {
+    const record = ownRecord(join(at, DATA_FOLDER));
+    if (record && (await doesAnswer(record, at, patience))) return { folder: at, record };
+    if (at === dirname(at)) return undefined;
+  }
+}
+
+/** Whether a runner serves the API at `url`. */
+export function servesAt({ url: served }: RunnerRecord, url: string): boolean {
+  const { hostname, port } = new URL(url);
+  return isLoopback(hostname) && port === new URL(served).port;
+}
+
+/** Calls a service of a local stack, which checks no signatures. `target`: `AWSEvents.PutEvents`. Throws `CliError` for a refusal. */
+export async function callLocalService(
+  { folder, record }: OwnStack,
+  service: keyof Endpoints,
+  target: string,
+  body: object,
+): Promise<unknown> {
+  const headers = { "content-type": "application/x-amz-json-1.1", "x-amz-target": target };
+  const request = { method: "POST", headers, body: JSON.stringify(body), redirect: "manual" } as const;
+  const response = await fetch(record.endpoints[service], request);
+  const answer = (await response.json()) as { readonly Message?: string };
+  if (response.ok) return answer;
+  throw new CliError(`the local stack of ${folder} refused ${target}: ${answer.Message ?? response.status}`);
+}
+
+/** `undefined`: there is no record, its runner has ended, or another user could have written it. */
+function ownRecord(data: string): RunnerRecord | undefined {
   const record = readRecord(data);
   // A killed runner leaves its record.
   if (record === undefined || !isProcessRunning(record.pid)) return undefined;
   if (![data, recordFile(data)].every(isOwn)) return undefined;
-  const { protocol, hostname = "" } = URL.parse(record.url) ?? {};
-  return protocol === "http:" && isLoopback(hostname) ? record.url : undefined;
+  return [record.url, record.services].every(isLocal) ? record : undefined;
+}
+
+/**
+ * Whether the runner of a record answers. The id of an ended runner can be that of another process by now, and its port that of another
+ * program, but only the runner itself takes the key in the URL of its services.
+ */
+async function doesAnswer(
+  { services, pid }: RunnerRecord,
+  folder: string,
+  patience: number,
+): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(patience);
+    const { status, body } = await fetch(services, { signal, redirect: "manual" });
+    await body?.cancel();
+    return status !== 403;
+  } catch (error) {
+    if (!(error instanceof Error && error.name === "TimeoutError")) return false;
+    throw new UsageError(
+      `the local stack of ${folder} (process ${pid}) does not answer: end it, or name an API with --url or --stack`,
+    );
+  }
+}
+
+function isLocal(url: string): boolean {
+  const { protocol, hostname = "" } = URL.parse(url) ?? {};
+  return protocol === "http:" && isLoopback(hostname);
 }
 
 /** Windows has no such ids. There the folder of a user is the user's alone. */

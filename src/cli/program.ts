@@ -41,6 +41,9 @@ Exit codes:
   ${WRONGLY_CALLED}    the command line is wrong, and nothing was done
   ${INTERRUPTED}  Ctrl-C interrupted the command; tail and console run until then (local ends with 0)
 
+A command calls the API of --url or --stack, else the local stack that runs in this folder or above,
+else the API at MINUTEHAND_URL, else http://127.0.0.1:4500.
+
 Environment variables: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and those of the AWS SDK.`;
 
 function hintFor(refusal: string): string {

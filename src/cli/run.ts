@@ -3,14 +3,16 @@ import { printable } from "../../local/printable.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 import { createProgram, FAILED, INTERRUPTED, OK, WRONGLY_CALLED } from "./program.ts";
-import { createSession, type GlobalOptions } from "./session.ts";
+import { createSession, type GlobalOptions, type Session } from "./session.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 export async function run(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { stderr } = surroundings;
   const interrupted = Promise.withResolvers<number>();
+  let opened: Session | undefined;
   const program = createProgram(surroundings, (options: GlobalOptions) => {
     const session = createSession(options, surroundings);
+    opened = session;
     const end = async (): Promise<number> => {
       await surroundings.interrupted();
       session.progress.clear();
@@ -27,7 +29,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : WRONGLY_CALLED;
     // Read the option here, because `local` opens no session.
     const { debug = false } = program.opts<GlobalOptions>();
-    stderr.write(`minutehand: ${wordsOf(error, debug)}\n`);
+    stderr.write(`minutehand: ${wordsOf(error, debug)}${hintFor(error, opened)}\n`);
     return error instanceof UsageError ? WRONGLY_CALLED : FAILED;
   }
 }
@@ -36,4 +38,11 @@ function wordsOf(error: unknown, isDebugging: boolean): string {
   const isKnown = error instanceof CliError || error instanceof MinutehandError;
   if (!(error instanceof Error && (isDebugging || !isKnown))) return printable(messageOf(error));
   return (error.stack ?? error.message).split("\n").map(printable).join("\n");
+}
+
+/** If an API does not answer that the command line does not name, the user must learn why it was called. */
+function hintFor(error: unknown, session: Session | undefined): string {
+  const named = session?.named();
+  if (named === undefined || !(error instanceof MinutehandError && error.code === "unavailable")) return "";
+  return printable(` (the API is that of ${named})`);
 }

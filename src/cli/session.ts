@@ -2,11 +2,13 @@ import { createInterface } from "node:readline/promises";
 import { type Call, callOver } from "../client/call.ts";
 import type { Client } from "../client/client.ts";
 import { type ClientOptions, createClient, transportFor } from "../client/http-client.ts";
+import { isLoopback } from "../settings/loopback.ts";
 import { UsageError } from "./cli-error.ts";
 import { createOutput, type Output } from "./output.ts";
+import { findOwnStack, type OwnStack, servesAt } from "./own-stack.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { findTarget, type Target } from "./target.ts";
+import { findTarget, LOCAL_PATIENCE, noteOf, type Target } from "./target.ts";
 
 export type GlobalOptions = {
   readonly url?: string;
@@ -32,6 +34,10 @@ export type Session = {
   readonly output: Output;
   readonly progress: Progress;
   target(): Promise<Target>;
+  /** The local stack of the target, if it runs in this folder or above. */
+  ownStack(): Promise<OwnStack | undefined>;
+  /** What named the target, if the command line did not. `undefined` also before the target is found. */
+  named(): string | undefined;
   /** Creates the client of the target. `patience`: other timeouts and retries than usual. */
   client(patience?: Patience): Promise<Client>;
   /** Creates what calls any path of the target, as its client would. */
@@ -57,28 +63,44 @@ export function nameToAws(options: GlobalOptions, env: Surroundings["env"]): voi
 }
 
 export function createSession(options: GlobalOptions, surroundings: Surroundings): Session {
-  const { env, stdin, stderr } = surroundings;
+  const { env, folder, stdin, stderr } = surroundings;
   nameToAws(options, env);
+  const output = createOutput(surroundings, { json: options.json === true, color: options.color });
   let found: Promise<Target> | undefined;
+  let named: string | undefined;
   let undo: (() => Promise<void>) | undefined;
+  const find = async (timeout?: number) => {
+    const target = await findTarget(options, surroundings, timeout);
+    named = target.by;
+    const note = noteOf(target, env, stderr.isTTY === true && !output.json);
+    if (note !== undefined) output.note(note);
+    return target;
+  };
   const target = (timeout?: number) => {
-    found ??= findTarget(options, surroundings, timeout);
+    found ??= find(timeout);
     return found;
   };
   const ask = (question: string) => askOn(surroundings, question);
   return {
     options,
     surroundings,
-    output: createOutput(surroundings, { json: options.json === true, color: options.color }),
+    output,
     progress: createProgress(surroundings),
     target: () => target(),
+    async ownStack() {
+      const { own, url } = await target();
+      if (own || !isLoopback(new URL(url).hostname)) return own;
+      const stack = await findOwnStack(folder, LOCAL_PATIENCE);
+      return stack && servesAt(stack.record, url) ? stack : undefined;
+    },
+    named: () => named,
     async client(patience = USUAL) {
-      const { stack: _, ...found } = await target(patience.timeout);
-      return withHint(() => createClient({ ...found, ...patience }));
+      const access = accessOf(await target(patience.timeout));
+      return withHint(() => createClient({ ...access, ...patience }));
     },
     async call() {
-      const { stack: _, ...found } = await target();
-      return withHint(() => callOver(transportFor({ ...found, ...USUAL }), found.url));
+      const access = accessOf(await target());
+      return withHint(() => callOver(transportFor({ ...access, ...USUAL }), access.url));
     },
     isAttended: stdin.isTTY === true && stderr.isTTY === true,
     ask,
@@ -88,6 +110,10 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     undo: async () => undo?.(),
     confirm: async (question) => /^y(es)?$/i.test(await ask(`${question} [y/N]`)),
   };
+}
+
+function accessOf({ url, auth, region }: Target) {
+  return { url, auth, ...(region === undefined ? {} : { region }) };
 }
 
 async function askOn({ stdin, stderr }: Surroundings, question: string): Promise<string> {

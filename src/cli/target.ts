@@ -5,12 +5,16 @@ import { messageOf } from "../core/errors.ts";
 import { isLoopback } from "../settings/loopback.ts";
 import { API_OUTPUT } from "../settings/stack-outputs.ts";
 import { CliError, UsageError } from "./cli-error.ts";
-import { ownStackUrl } from "./own-stack.ts";
+import { findOwnStack, type OwnStack, servesAt } from "./own-stack.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** The API that a command calls: its URL, how to authenticate, and the stack that named it. */
+/** The API that a command calls: its URL, how to authenticate, and what named it. */
 export type Target = {
   readonly url: string;
+  /** What named the API, if the command line did not: `MINUTEHAND_URL`. */
+  readonly by?: string;
+  /** The local stack of this folder, if it was chosen for that. */
+  readonly own?: OwnStack;
   readonly auth: NonNullable<ClientOptions["auth"]>;
   /** The region of the signatures. Absent: calls are not signed, or no region is configured. */
   readonly region?: string;
@@ -20,24 +24,46 @@ export type Target = {
 export const LOCAL_PORT = 4500;
 const LOCAL_URL = `http://127.0.0.1:${LOCAL_PORT}`;
 /** How long the local API may take to answer, ms. */
-const LOCAL_PATIENCE = 2000;
+export const LOCAL_PATIENCE = 2000;
 
 type Names = { readonly url?: string; readonly stack?: string; readonly token?: string };
 
 /**
- * By `--url`, `--stack` or MINUTEHAND_URL, or else the stack that runs in this folder, or else the API at the default port, if one answers
- * within `patience` ms. Throws `UsageError` for an invalid URL or no API, and `CliError` for a stack without an API.
+ * By `--url` or `--stack`, or else the local stack that runs in this folder or above, or else by MINUTEHAND_URL, or else the API at the
+ * default port, if one answers within `patience` ms. Throws `UsageError` for an invalid URL or no API, and `CliError` for a stack without an
+ * API.
  */
 export async function findTarget(
   names: Names,
-  surroundings: Pick<Surroundings, "env" | "folder">,
+  { env, folder }: Pick<Surroundings, "env" | "folder">,
   patience = LOCAL_PATIENCE,
 ): Promise<Target> {
-  const { env } = surroundings;
-  const named = await namedApi(names, env);
-  if (named === undefined) return unnamedApi(names, surroundings, patience);
-  const { from, ...found } = named;
-  const bearer = names.token ?? env.MINUTEHAND_TOKEN;
+  const named = await namedApi(names);
+  if (named) return authorized(named, names, env);
+  // A local stack takes no token. So a token on the command line is for another API.
+  const own = names.token === undefined ? await findOwnStack(folder, patience) : undefined;
+  if (own) return { url: own.record.url, auth: "none", own, by: `the local stack of ${own.folder}` };
+  const from = "MINUTEHAND_URL";
+  if (env[from])
+    return { ...(await authorized({ url: checked(env[from], from), from }, names, env)), by: from };
+  return apiAtDefaultPort(names, patience);
+}
+
+/** `from`: what names the API. */
+type Named = Pick<Target, "url" | "stack"> & { readonly from: string };
+
+/** The API that the command line names. */
+async function namedApi({ url, stack }: Names): Promise<Named | undefined> {
+  if (url !== undefined) return { url: checked(url, "--url"), from: "--url" };
+  return stack === undefined ? undefined : apiOf(stack);
+}
+
+async function authorized(
+  { from, ...found }: Named,
+  { token }: Names,
+  env: Surroundings["env"],
+): Promise<Target> {
+  const bearer = token ?? env.MINUTEHAND_TOKEN;
   // The API on this machine requires no signatures.
   if (!bearer && isLoopback(new URL(found.url).hostname)) return { ...found, auth: "none" };
   if (!isPrivate(found.url)) throw new UsageError(`${from} ${NEEDS_TLS}, got "${found.url}"`);
@@ -46,36 +72,31 @@ export async function findTarget(
   return { ...found, auth: "iam", ...(region === undefined ? {} : { region }) };
 }
 
-/** The API that the user names. `from`: what names it. */
-async function namedApi(
-  { url, stack }: Names,
-  env: Surroundings["env"],
-): Promise<(Omit<Target, "auth"> & { readonly from: string }) | undefined> {
-  if (url !== undefined) return { url: checked(url, "--url"), from: "--url" };
-  if (stack !== undefined) return apiOf(stack);
-  const from = "MINUTEHAND_URL";
-  return env[from] ? { url: checked(env[from], from), from } : undefined;
-}
-
-/**
- * The local stack of this folder, or whatever answers at the default port. It gets no token: a local stack needs none, and any user of the
- * machine can have the port.
- */
-async function unnamedApi(
-  { token }: Names,
-  { folder }: Pick<Surroundings, "folder">,
-  patience: number,
-): Promise<Target> {
+/** It gets no token: a local stack needs none, and any user of the machine can have the port. */
+async function apiAtDefaultPort({ token }: Names, patience: number): Promise<Target> {
   if (token !== undefined)
     throw new UsageError(
       "--token needs the name of the API that gets the token: give --url, --stack or MINUTEHAND_URL",
     );
-  const own = ownStackUrl(folder);
-  for (const url of [...(own === undefined ? [] : [own]), LOCAL_URL])
-    if (await answers(url, patience)) return { url, auth: "none" };
+  if (await answers(LOCAL_URL, patience)) return { url: LOCAL_URL, auth: "none", by: "the default port" };
   throw new UsageError(
-    `no API answers at ${LOCAL_URL}: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL`,
+    `no local stack runs in this folder or above, and no API answers at ${LOCAL_URL}: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL`,
   );
+}
+
+/**
+ * Says which API a command calls without being told so by its command line. `undefined`: there is nothing to say. Only a person needs to
+ * know, except if MINUTEHAND_URL names another API than the local stack, which a script may have meant.
+ */
+export function noteOf(
+  { url, by, own }: Target,
+  env: Surroundings["env"],
+  isRead: boolean,
+): string | undefined {
+  const { MINUTEHAND_URL: other } = env;
+  if (own && other && !(URL.canParse(other) && servesAt(own.record, other)))
+    return `this command calls ${by} (${url}), and not MINUTEHAND_URL: name another API with --url or --stack`;
+  return isRead && by !== undefined ? `this command calls ${url}: ${by}` : undefined;
 }
 
 /** Loads the module that calls AWS. Only some commands need it, and the AWS SDK takes longer to load than a command takes to run. */
@@ -106,7 +127,7 @@ async function answers(url: string, patience: number): Promise<boolean> {
   }
 }
 
-async function apiOf(name: string): Promise<Omit<Target, "auth"> & { readonly from: string }> {
+async function apiOf(name: string): Promise<Named> {
   const { deployedStack } = await account();
   const stack = await deployedStack(name).catch((error: unknown) => {
     throw new CliError(`${messageOf(error)} (see --profile and --region)`);

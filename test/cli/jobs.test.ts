@@ -362,7 +362,9 @@ describe("forecast", () => {
   test("is a chart on a terminal", async () => {
     await using api = await serveApi();
     for (const delay of ["2m", "2m", "4m", "59m"]) await api.file({ delay });
-    const { out, err } = await type(api, ["forecast", "--topic", "orders"], { terminal: true });
+    const { out, err } = await type(api, ["forecast", "--topic", "orders", "--url", api.url], {
+      terminal: true,
+    });
     const rows = out.trimEnd().split("\n");
     expect(rows).toHaveLength(12);
     expect(rows[0]).toBe(`09:00  3  ${"█".repeat(70)}`);
@@ -409,7 +411,9 @@ describe("forecast", () => {
         "",
       ].join("\n"),
     );
-    const { out, err } = await type(api, ["forecast", ...range, "--topic", "work"], { terminal: true });
+    const { out, err } = await type(api, ["forecast", ...range, "--topic", "work", "--url", api.url], {
+      terminal: true,
+    });
     expect(out).toContain("work   scheduled     1\n");
     expect(err).toBe("1 job from 2026-03-01T09:00:00.000Z to 2026-03-08T09:00:00.000Z\n");
     expect((await type(api, ["forecast", ...range, "--json"])).lines).toEqual([

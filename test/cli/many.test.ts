@@ -256,7 +256,7 @@ describe("many jobs", () => {
     expect(slow).toMatchObject({ code: 0, err: "22 %: 500 jobs found\n" });
     const quick = await type(api, [...SALE, "--dry-run"]);
     expect(quick).toMatchObject({ code: 0, err: "" });
-    const seen = await type(api, [...SALE, "--yes"], { terminal: true });
+    const seen = await type(api, [...SALE, "--yes", "--url", api.url], { terminal: true });
     const clear = "\r\u001b[K";
     expect(seen.err).toBe(`${clear}22 %: 500 jobs cancelled${clear}`);
     expect(seen.out).toMatch(/^cancelled 600 jobs of orders due/);

@@ -4,9 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { RunnerRecord } from "../../local/runner-record.ts";
+import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { writeRunnerRecord } from "../support/runner-record.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
-import { serveApi } from "./served-api.ts";
+import { type ServedApi, serveApi } from "./served-api.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -23,14 +26,9 @@ const stacks = (...outputs: ReturnType<typeof output>[]) => ({
 });
 const topics = ["topics", "--names"];
 
-/** Writes what a local stack writes that runs in `folder`. Answers the path of its data folder. */
-function record(folder: string, { url, pid }: Pick<RunnerRecord, "url" | "pid">): string {
-  const data = join(folder, ".minutehand");
-  mkdirSync(data, { mode: 0o700 });
-  const file = join(data, "runner.json");
-  const written: RunnerRecord = { pid, url, services: "", emulators: [], warnings: [] };
-  writeFileSync(file, JSON.stringify(written), { mode: 0o600 });
-  return data;
+/** Writes the record of the runner that serves `api`. */
+function record(folder: string, { url }: Pick<ServedApi, "url">): string {
+  return writeRunnerRecord(folder, { url, services: `${url}/key` });
 }
 
 /** A `fetch` that finds the API at `url` behind the default port. */
@@ -121,9 +119,105 @@ describe("the API that a command calls", () => {
   test("is the local stack of the own folder before whatever answers at the default port", async () => {
     await using api = await serveApi();
     await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
-    record(folder.path, { url: api.url, pid: process.pid });
+    record(folder.path, api);
     expect((await type(api, topics, { env: {}, folder: folder.path })).code).toBe(0);
     expect(api.authorizations).toEqual([undefined, undefined]);
+  });
+
+  test("is the local stack of the next folder above that has one", async () => {
+    await using api = await serveApi();
+    await using other = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    const inner = join(folder.path, "shop", "src", "jobs");
+    mkdirSync(inner, { recursive: true });
+    record(folder.path, other);
+    record(join(folder.path, "shop"), api);
+    writeRunnerRecord(inner, { url: other.url, services: other.url, pid: 2 ** 30 });
+    expect((await type(api, topics, { env: {}, folder: inner })).code).toBe(0);
+    expect([api.authorizations.length, other.authorizations.length]).toEqual([2, 0]);
+  });
+
+  test("is the local stack of the folder before MINUTEHAND_URL, and the command says so even to a script", async () => {
+    await using api = await serveApi();
+    await using other = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    record(folder.path, api);
+    const typed = { env: { MINUTEHAND_URL: other.url }, folder: folder.path };
+    const { code, out, err } = await type(api, [...topics, "--json"], typed);
+    expect({ code, lines: out.trim().split("\n").length }).toEqual({ code: 0, lines: 4 });
+    expect(err).toBe(
+      `this command calls the local stack of ${folder.path} (${api.url}), and not MINUTEHAND_URL: name another API with --url or --stack\n`,
+    );
+    expect(other.authorizations).toEqual([]);
+    const named = await type(api, [...topics, "--url", other.url], typed);
+    expect({ code: named.code, err: named.err }).toEqual({ code: 0, err: "" });
+    expect(other.authorizations).toHaveLength(1);
+  });
+
+  test("is nothing to speak of if MINUTEHAND_URL names the local stack of the folder", async () => {
+    await using api = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    record(folder.path, api);
+    const env = { MINUTEHAND_URL: api.url.replace("127.0.0.1", "localhost") };
+    expect(await type(api, topics, { env, folder: folder.path })).toMatchObject({ code: 0, err: "" });
+  });
+
+  test("is named on a terminal, once, unless the command line or --json does without", async () => {
+    await using api = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    const env = { MINUTEHAND_URL: api.url };
+    const said = async (args: string[], typed: object) =>
+      (await type(api, args, { terminal: true, ...typed })).err;
+    expect(await said(topics, { env })).toBe(`this command calls ${api.url}: MINUTEHAND_URL\n`);
+    expect(await said([...topics, "--json"], { env })).toBe("");
+    expect(await said([...topics, "--url", api.url], { env })).toBe("");
+    record(folder.path, api);
+    expect(await said(["topics"], { env: {}, folder: folder.path })).toBe(
+      `this command calls ${api.url}: the local stack of ${folder.path}\n`,
+    );
+    vi.stubGlobal("fetch", fetchingFrom(api.url));
+    expect(await said(topics, { env: {} })).toBe(
+      "this command calls http://127.0.0.1:4500: the default port\n",
+    );
+    expect((await type(api, topics, { env })).err).toBe("");
+  });
+
+  test("is named in the error if it does not answer, unless the command line names it", async () => {
+    const url = "http://127.0.0.1:2";
+    const byEnv = await type(undefined, topics, { env: { MINUTEHAND_URL: url } });
+    expect(byEnv).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/ \(the API is that of MINUTEHAND_URL\)\n$/),
+    });
+    const byFlag = await type(undefined, [...topics, "--url", url]);
+    expect(byFlag).toMatchObject({ code: 1, err: expect.not.stringContaining("the API is that of") });
+  });
+
+  test("is not another one if the local stack of the folder runs and does not answer", async () => {
+    await using api = await serveApi();
+    await using frozen = await startReceiver(() => {});
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    record(folder.path, { url: `http://127.0.0.1:${frozen.port}` });
+    const typed = { env: { MINUTEHAND_URL: api.url }, folder: folder.path };
+    expect(await type(api, topics, typed)).toMatchObject({
+      code: 2,
+      err: `minutehand: the local stack of ${folder.path} (process ${process.pid}) does not answer: end it, or name an API with --url or --stack\n`,
+    });
+    expect(api.authorizations).toEqual([]);
+  });
+
+  test("is not the stack of a runner that has ended, although another process has its id and another runner its port", async () => {
+    await using api = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    const other = await startAwsEndpoint({}, { key: "other" });
+    writeRunnerRecord(folder.path, {
+      url: new URL(other.url).origin,
+      services: other.url.replace("other", "old"),
+    });
+    const env = { MINUTEHAND_URL: api.url };
+    expect(await type(api, topics, { env, folder: folder.path })).toMatchObject({ code: 0, err: "" });
+    expect(api.authorizations).toHaveLength(1);
+    await other.stop();
   });
 
   test.each<[string, Partial<RunnerRecord>, (folder: string) => void]>([
@@ -131,6 +225,7 @@ describe("the API that a command calls", () => {
     ["with another machine's URL", { url: "http://10.0.0.1:4500" }, () => {}],
     ["with a URL that leads elsewhere", { url: "http://127.0.0.1@10.0.0.1:4500" }, () => {}],
     ["with no URL", { url: "nonsense" }, () => {}],
+    ["with another machine's services", { services: "http://10.0.0.1:4500" }, () => {}],
     ["in a folder that others may write", {}, (folder) => chmodSync(folder, 0o777)],
     ["that others may write", {}, (folder) => chmodSync(join(folder, "runner.json"), 0o666)],
     [
@@ -143,7 +238,8 @@ describe("the API that a command calls", () => {
     ],
   ])("is not the stack of a record %s", async (_, written, spoil) => {
     await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
-    spoil(record(folder.path, { url: "http://127.0.0.1:1", pid: process.pid, ...written }));
+    const url = "http://127.0.0.1:2";
+    spoil(writeRunnerRecord(folder.path, { url, services: url, ...written }));
     const asked: string[] = [];
     vi.stubGlobal("fetch", async (url: string) => {
       asked.push(url);
@@ -164,13 +260,23 @@ describe("the API that a command calls", () => {
     vi.stubGlobal("fetch", fetchingFrom(api.url));
     const env = { MINUTEHAND_TOKEN: "ey.secret", MINUTEHAND_TYPED: typed };
     await type(api, args, { env });
-    record(folder.path, { url: api.url, pid: process.pid });
+    record(folder.path, api);
     await type(api, args, { env, folder: folder.path });
     expect(api.authorizations.length).toBeGreaterThan(2);
     expect(new Set(api.authorizations)).toEqual(new Set([undefined]));
 
     await type(api, args, { env: { ...env, MINUTEHAND_URL: api.url } });
     expect(api.authorizations).toContain("Bearer ey.secret");
+  });
+
+  test("is MINUTEHAND_URL and not the local stack of the folder, which takes no token, if --token is given", async () => {
+    await using api = await serveApi();
+    await using local = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    record(folder.path, local);
+    const typed = { env: { MINUTEHAND_URL: api.url }, folder: folder.path };
+    expect((await type(api, ["--token", "ey.secret", ...topics], typed)).code).toBe(0);
+    expect([api.authorizations, local.authorizations]).toEqual([["Bearer ey.secret"], []]);
   });
 
   test("must be named if --token is given", async () => {
@@ -215,7 +321,7 @@ describe("the API that a command calls", () => {
     const { code, err } = await type(undefined, topics, { env: {} });
     expect(code).toBe(2);
     expect(err).toBe(
-      'minutehand: no API answers at http://127.0.0.1:4500: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL\n',
+      'minutehand: no local stack runs in this folder or above, and no API answers at http://127.0.0.1:4500: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL\n',
     );
   });
 

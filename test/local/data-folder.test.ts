@@ -14,6 +14,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openDataFolder } from "../../local/data-folder.ts";
 import { LocalError } from "../../local/local-error.ts";
+import { runnerRecord } from "../support/runner-record.ts";
 import { asAnotherUser } from "./another-user.ts";
 
 let dir: string;
@@ -96,7 +97,7 @@ describe("no other user can read what is in the data folder,", () => {
   });
 });
 
-const RECORD = { pid: 1, url: "", services: "", emulators: [], warnings: [] };
+const RECORD = runnerRecord({ pid: 1 });
 
 test.skipIf(process.geteuid?.() !== 0)(
   "a folder of another user is refused, also if it holds files of that user and all may write into it",

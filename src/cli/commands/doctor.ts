@@ -1,9 +1,6 @@
-import { join } from "node:path";
 import type { Command } from "commander";
 import { printable } from "../../../local/printable.ts";
 import { chooseDatabase } from "../../../local/processes/database.ts";
-import { isProcessRunning } from "../../../local/processes/processes.ts";
-import { DATA_FOLDER, readRecord } from "../../../local/runner-record.ts";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { TopicReport } from "../../client/answers.ts";
 import type { Client } from "../../client/client.ts";
@@ -83,9 +80,8 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const { api, version } = reached.value;
   yield { check: "API", result: "ok", found: url };
   yield judgeVersions(packageJson.version, version);
-  const runner = readRecord(join(surroundings.folder, DATA_FOLDER));
-  // A killed runner leaves its record, and another runner may have its port by now.
-  if (runner && isProcessRunning(runner.pid)) yield* judgeRunner(runner, url);
+  const own = await session.ownStack();
+  if (own) yield* judgeRunner(own.record);
   const [topics] = await Promise.allSettled([api.topics()]);
   if (topics.status === "rejected") {
     yield failed("topics", topics.reason);
