@@ -1,7 +1,6 @@
 import type * as z from "zod/mini";
 import { actorOf } from "../core/actor.ts";
 import { parseJson } from "../core/json.ts";
-import { chainHere } from "../environment/process.ts";
 import { logFailure } from "../http/log-failure.ts";
 import type { Sent } from "../http/new-job.ts";
 import { idempotent, reasoned } from "../http/parameters.ts";
@@ -12,6 +11,7 @@ import { actingFor } from "../protocol/policy.ts";
 import type { Context } from "../protocol/ports.ts";
 import { errorOf, jsonOf } from "./call.ts";
 import { refusalOf } from "./refusal.ts";
+import { originHere } from "./with-origin.ts";
 
 /** A failure is logged as the API does, and thrown as the error of the API's answer. */
 export type Run = <T>(signal: AbortSignal | undefined, work: () => Promise<T>) => Promise<T>;
@@ -65,9 +65,8 @@ export function readRepeatable<T>(
 ): { fields: T; sent: Sent } {
   const text = boundedJson(fields);
   const header = idempotencyKey === undefined ? {} : { "idempotency-key": trimmed(String(idempotencyKey)) };
-  const chain = chainHere();
   const given = validate(idempotent, header, "the headers");
-  const headers = { ...given, ...(chain !== undefined && { "minutehand-chain": chain }) };
+  const headers = { ...given, ...originHere() };
   return { fields: readText(schema, text), sent: { method, path, text, headers } };
 }
 

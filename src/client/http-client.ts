@@ -13,7 +13,7 @@ import { checkClientOptions } from "./check-options.ts";
 import type { Client } from "./client.ts";
 import { clientOver } from "./client-over.ts";
 import { httpTransport } from "./http-transport.ts";
-import { withChain } from "./with-chain.ts";
+import { withOrigin } from "./with-origin.ts";
 
 export type ClientOptions = SchemaOptions & {
   /** The URL of the API, with the path of its stage if it has one. */
@@ -54,7 +54,7 @@ export function createClient<Topics = TopicBodies>(options: ClientOptions): Clie
   const transport = transportFor(options);
   const { url, schemas } = options;
   return withSchemas(
-    clientOver<Topics>({ transport: withChain(transport), url, clock: Date.now, newKey: randomUUID }),
+    clientOver<Topics>({ transport: withOrigin(transport), url, clock: Date.now, newKey: randomUUID }),
     schemas,
   );
 }

@@ -6,6 +6,7 @@ import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
 import { runInChain } from "../environment/process.ts";
 import { type Duration, insteadOfMilliseconds, parseDuration } from "../general/times.ts";
 import type { Ending } from "../protocol/run/settle.ts";
+import { continueTrace } from "./continue-trace.ts";
 import { ownPlaceOf } from "./own-frame.ts";
 import type { RunJob } from "./run-jobs.ts";
 
@@ -47,6 +48,14 @@ export interface CheckedHandler<Body> {
 export type JobHandler<Body> = CheckedHandler<JsonOf<Body>>;
 
 export function runWith<Body>(handler: JobHandler<Body>): RunJob {
+  const run = runUntraced(handler);
+  return (job, topic, signal) =>
+    job.traceparent === undefined
+      ? run(job, topic, signal)
+      : continueTrace(job, topic, job.traceparent, () => run(job, topic, signal));
+}
+
+function runUntraced<Body>(handler: JobHandler<Body>): RunJob {
   return async (job: MessageJob, topic: string, signal: AbortSignal) => {
     let asked: Ending = { end: "done" };
     const view: Job<Body> = {

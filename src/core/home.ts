@@ -17,6 +17,8 @@ type Asked = KeptOptions & {
   untracked?: true;
   /** The chain of the job, if a handler has filed it: see `src/core/chain.ts`. */
   chain?: string;
+  /** The span that was active when a caller filed or replaced the job, in W3C's form: see `traceparent.ts`. */
+  traceparent?: string;
   /** When the job was filed. If an event filed it: when that event happened. */
   createdAt: number;
   /**

@@ -37,6 +37,8 @@ export type MessageJob = CarriedOptions &
     restarts?: number;
     /** As the home's `chain`. */
     chain?: string;
+    /** As the home's `traceparent`. */
+    traceparent?: string;
     /** Only an untracked job has these: a tracked one has them in its home. */
     askedRuns?: AskedRuns;
     /** As the home's `throttled`, of an untracked job only. */
@@ -60,7 +62,7 @@ export type Message = {
 /** A job of a message that is sent at `sentAt` (ISO 8601). By hand: a sweep writes thousands, and the body is text already. */
 export function jobText(home: Home, sentAt?: string): string {
   const { id, revision, attempt, dueAt, expiresAfter, wantedAt, key } = home;
-  const { heldUntil, restarts, untracked, askedLate, chain, once } = home;
+  const { heldUntil, restarts, untracked, askedLate, chain, traceparent, once } = home;
   const time = iso(dueAt);
   let text = `{"id":"${id}","revision":${revision},"attempt":${attempt + 1},"dueAt":"${time}"`;
   for (const name of CARRIED_OPTIONS)
@@ -73,6 +75,7 @@ export function jobText(home: Home, sentAt?: string): string {
   if (sentAt !== undefined) text += `,"sentAt":"${sentAt}"`;
   if (restarts !== undefined) text += `,"restarts":${restarts}`;
   if (chain !== undefined) text += `,"chain":${toJson(chain)}`;
+  if (traceparent !== undefined) text += `,"traceparent":${toJson(traceparent)}`;
   if (untracked !== undefined) text += `,"untracked":true`;
   if (once !== undefined)
     for (const [name, value] of Object.entries(scheduleIn(once))) text += `,"${name}":"${value}"`;
@@ -189,6 +192,7 @@ function isMessageJob(value: unknown): value is MessageJob {
     (job.untracked === undefined || job.untracked === true) &&
     isTextIfAny(key) &&
     isTextIfAny(job.chain) &&
+    isTextIfAny(job.traceparent) &&
     isTextIfAny(job.schedule) &&
     (job.scheduledFor === undefined || isTime(job.scheduledFor))
   );

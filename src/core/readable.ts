@@ -20,7 +20,9 @@ const NEEDED: Readonly<Record<State, readonly (keyof Home)[]>> = {
   expired: END,
 };
 const TEXTS = ["topic", "body"] as const;
-const TEXTS_IF_ANY = ["key", "token", "once", "calls", "lastError", "settledBy", "bulk", "chain"] as const;
+const TEXTS_IF_ANY = [
+  ...(["key", "token", "once", "calls", "lastError", "settledBy", "bulk", "chain", "traceparent"] as const),
+];
 /** Parts of other items' keys: DynamoDB refuses sort keys of more than 1,024 bytes and partition keys of more than 2,048. */
 const NAMES = ["topic", "key"] as const;
 const LONGEST_NAME = 512;

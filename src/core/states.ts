@@ -46,6 +46,7 @@ const LAST_RUN = [
 /** What a caller or an event may give a job anew. */
 const ASKED = [
   ...["body", "wantedAt", "eventAt", "postponeUntil", "hasSchedule", "hasRun", "restarts", "chain"],
+  ...["traceparent"],
   ...["bulk", "calls", "once", "lastError", "heldUntil", "askedLate"],
 ] as const satisfies (keyof Home)[];
 // rule: run-ends-as-its-cancel-was-read

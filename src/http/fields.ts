@@ -15,6 +15,7 @@ import {
 import { isJobId } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
 import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../core/occurrence.ts";
+import { parseTraceparent } from "../core/traceparent.ts";
 import { parseDuration, parseShift } from "../general/times.ts";
 import { request } from "./named.ts";
 
@@ -66,6 +67,12 @@ export const chain = matching(
     description:
       "Names the chain of these jobs, because a handler files them: `<id of the chain's first job>.<generation>`. The TypeScript client sends the header by itself. From the third generation on, the jobs count against `maxFiledPerChain`.",
   }),
+);
+
+/** A malformed value is ignored, as "traceparent Header" of W3C Trace Context says: a caller's tracing must not make its call fail. */
+export const traceparent = z.pipe(
+  z.string(),
+  z.transform((text: string) => (parseTraceparent(text) ? text : undefined)),
 );
 
 const ENTITY_TAG = '(?:W/)?"[!#-~]*"';

@@ -69,13 +69,24 @@ export function hashOf(...parts: readonly string[]): string {
   return createHash("sha256").update(parts.join("\n")).digest("base64url");
 }
 
-type SentHeaders = { "idempotency-key"?: string; "minutehand-chain"?: string };
+type SentHeaders = {
+  "idempotency-key"?: string;
+  "minutehand-chain"?: string;
+  "minutehand-traceparent"?: string | undefined;
+  traceparent?: string | undefined;
+};
 /** `text`: its body. */
 export type Sent = { method: string; path: string; headers: SentHeaders; text: string };
 
 export function onceOf({ method, path, headers, text }: Sent): Pick<NewJob, "once"> {
   const token = headers["idempotency-key"];
   return token === undefined ? {} : { once: { token, hash: hashOf(method, path, text) } };
+}
+
+/** Answers the span in which the caller makes the call, if it says so. Between our client and here, others may have added a `traceparent`. */
+export function traceOf({ headers }: Pick<Sent, "headers">): Pick<NewJob, "traceparent"> {
+  const traceparent = headers["minutehand-traceparent"] ?? headers.traceparent;
+  return traceparent === undefined ? {} : { traceparent };
 }
 
 /** 96 bits, which suffice to tell the last calls of a job apart. */

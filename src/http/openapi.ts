@@ -159,11 +159,8 @@ function headersOf(names: readonly (keyof typeof HEADERS)[]): object | undefined
   return names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, HEADERS[name]]));
 }
 
-/**
- * Only the client inside a handler knows the chain of the handler's job. Another parameter would change the methods of clients that are generated
- * from this document.
- */
-const OF_OWN_CLIENT = "minutehand-chain";
+/** Our client and the libraries of tracing set these headers. As parameters they would change the methods of clients that are generated. */
+const NO_PARAMETERS: readonly string[] = ["minutehand-chain", "minutehand-traceparent", "traceparent"];
 
 function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodType | undefined): object[] {
   if (!schema) return [];
@@ -176,7 +173,7 @@ function parametersOf(place: "path" | "query" | "header", schema: z.core.$ZodTyp
       forGenerators(each);
     },
   });
-  const documented = Object.entries(properties).filter(([name]) => name !== OF_OWN_CLIENT);
+  const documented = Object.entries(properties).filter(([name]) => !NO_PARAMETERS.includes(name));
   return documented.map(([name, property]) => {
     return { name, in: place, required: required.includes(name), schema: property, ...example(place, name) };
   });

@@ -15,6 +15,8 @@ export type NewJob = JobOptions & {
   key?: string;
   /** The chain of the job, if a handler files it: see `src/core/chain.ts`. */
   chain?: string;
+  /** The caller's span: see `src/core/traceparent.ts`. Jobs of events and schedules have none. */
+  traceparent?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /** With `postpone`: how long calls may postpone the key's job: ms from its creation, or from its last change if it has no bound yet. */
   maxDelay?: number;

@@ -3,7 +3,7 @@ import type { TopicBodies } from "../client/check-bodies.ts";
 import type { Client } from "../client/client.ts";
 import { clientOver } from "../client/client-over.ts";
 import { unlessAborted } from "../client/direct-calls.ts";
-import { withChain } from "../client/with-chain.ts";
+import { withOrigin } from "../client/with-origin.ts";
 import { createApp } from "../http/app.ts";
 import type { HttpAnswer, Route, Service } from "../http/route.ts";
 import { createService } from "../http/service.ts";
@@ -20,7 +20,7 @@ export function clientInside<Topics = TopicBodies>(
     // No request leaves the process, so its URL needs no host.
     url: "",
     clock: ctx.clock,
-    transport: withChain(({ url, signal, ...request }) => {
+    transport: withOrigin(({ url, signal, ...request }) => {
       const [path = "", query = ""] = url.split("?");
       const answered = app({ ...request, path, query, signal }).then(answeredOf);
       return signal ? unlessAborted(answered, signal) : answered;

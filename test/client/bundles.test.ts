@@ -27,4 +27,6 @@ test.each([
   const sources = sourcesFor(client);
   expect(sources).toEqual(expect.arrayContaining(needed));
   expect(sources.filter((source) => others.includes(source))).toEqual([]);
+  // The active span is found without a package.
+  expect(sources.filter((source) => source.includes("@opentelemetry"))).toEqual([]);
 });

@@ -35,6 +35,15 @@ describe("a handler", () => {
     ]);
   });
 
+  it("runs without OpenTelemetry as if its caller had no span", async () => {
+    const traced = {
+      ...job,
+      body: 1,
+      traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    };
+    expect(await runWith(() => {})(traced, "orders", signal)).toEqual({ end: "done" });
+  });
+
   it("of an untracked job can ask for seven days at most, as long as SQS surely keeps it", async () => {
     const asks = (days: Duration) =>
       runWith((view) => view.retryIn(days))({ ...job, untracked: true, body: 1 }, "logs", signal);

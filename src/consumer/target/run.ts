@@ -35,8 +35,8 @@ export function targetRun(
 
 /** The fields of a job that a puller gets, without those of its lease. */
 function eventOf(job: MessageJob, topic: string): string {
-  const { id, key, attempt, dueAt, body, headers, schedule, scheduledFor } = job;
-  return toJson({ id, topic, key, attempt, dueAt, body, headers, schedule, scheduledFor });
+  const { id, key, attempt, dueAt, body, headers, schedule, scheduledFor, traceparent } = job;
+  return toJson({ id, topic, key, attempt, dueAt, body, headers, schedule, scheduledFor, traceparent });
 }
 
 /** Invokes again after each of `THROTTLED_WAITS`: a function that Lambda did not start has not run. */

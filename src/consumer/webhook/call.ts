@@ -43,6 +43,8 @@ export function callOf(
     policy,
     body,
     headers: {
+      // A job's own header of this name says more exactly what the caller wants.
+      ...(job.traceparent !== undefined && { traceparent: job.traceparent }),
       ...forwardedHeaders(job.headers ?? {}),
       "content-type": "application/json",
       "user-agent": "Minutehand",

@@ -16,6 +16,14 @@ const pulledJob = answer(
     body: z.unknown(),
     headers: z.exactOptional(z.record(text, text)),
     ...ofSchedule,
+    traceparent: z.exactOptional(
+      text.check(
+        z.meta({
+          description:
+            "The span in which the job was filed (W3C Trace Context). Absent if its caller sent none.",
+        }),
+      ),
+    ),
     leaseUntil: time,
   }),
 );

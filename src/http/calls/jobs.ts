@@ -13,7 +13,7 @@ import type { Logs } from "../../settings/log-groups.ts";
 import type { JobJson } from "../answers/jobs.ts";
 import { jobJson, waitJson } from "../job-json.ts";
 import { logUrlOf } from "../log-url.ts";
-import { newJobOf, onceOf, rescheduleOf, type Sent } from "../new-job.ts";
+import { newJobOf, onceOf, rescheduleOf, type Sent, traceOf } from "../new-job.ts";
 import type { ChangeFields, KeyedJobFields, NewJobFields } from "../requests.ts";
 
 /** The API's routes and the direct client make these calls with fields that the schemas have checked. */
@@ -36,7 +36,8 @@ export function putJob(
   return file(ctx, { ...job, ...onceOf(sent), ...(ifMatch && { ifMatch }) }, sent);
 }
 
-async function file(ctx: Context, asked: NewJob, { headers }: Sent): Promise<Enqueued> {
+async function file(ctx: Context, wanted: NewJob, { headers }: Sent): Promise<Enqueued> {
+  const asked = { ...wanted, ...traceOf({ headers }) };
   const chain = headers["minutehand-chain"];
   const [job = asked] = chain === undefined ? [] : await inChain(ctx, [asked], chain);
   return isFilingLimited(ctx, job.topic) ? enqueueCounted(ctx, job) : enqueue(ctx, job);

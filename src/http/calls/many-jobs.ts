@@ -7,7 +7,7 @@ import { inChain } from "../../protocol/file/chain-guard.ts";
 import { enqueueManyCounted } from "../../protocol/file/filing-limit.ts";
 import type { Enqueued, NewJob } from "../../protocol/new-job.ts";
 import { jobId } from "../fields.ts";
-import { hashOf, newJobOf, type Sent } from "../new-job.ts";
+import { hashOf, newJobOf, type Sent, traceOf } from "../new-job.ts";
 import { validate } from "../read-call.ts";
 import { newJob } from "../requests.ts";
 import type { Service } from "../route.ts";
@@ -24,9 +24,10 @@ export async function enqueueJobs(
 ): Promise<(Enqueued | MinutehandError)[]> {
   checkCount("jobs", jobs.length);
   const token = headers["idempotency-key"];
+  const trace = traceOf({ headers });
   const wanted = jobs.map((fields, i) =>
     attempt((): NewJob => {
-      const job = newJobOf(ctx, validate(newJob, fields, "the job"));
+      const job = { ...newJobOf(ctx, validate(newJob, fields, "the job")), ...trace };
       if (token === undefined) return job;
       // A token with `§` never equals a caller's own key, because such a key is printable ASCII.
       const hash = hashOf(method, path, toJson(fields));

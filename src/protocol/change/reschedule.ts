@@ -103,6 +103,8 @@ export async function replaceJob(
   const remove = ["lastError", ...absentOptionsOf(job), ...countRestart(holder, isOther, set)];
   if (job.chain === undefined) remove.push("chain");
   else set.chain = job.chain;
+  if (job.traceparent === undefined) remove.push("traceparent");
+  else set.traceparent = job.traceparent;
   if (job.postponeUntil === undefined) remove.push("postponeUntil");
   else set.postponeUntil = job.postponeUntil;
   // If a caller replaces the job, the last event's time stays, so that no earlier event cancels the job.

@@ -139,7 +139,7 @@ function timesOf(ctx: Context, job: NewJob, now: number): Pick<TimedJob, "dueAt"
 }
 
 function homeOf(ctx: Context, job: TimedJob, shards: number, now: number): Home {
-  const { topic, body, key, chain, maxDelay } = job;
+  const { topic, body, key, chain, traceparent, maxDelay } = job;
   const { createdAt = now, wantedAt = job.dueAt } = job;
   const postponeUntil = maxDelay === undefined ? undefined : createdAt + maxDelay;
   const dueAt = Math.max(Math.min(job.dueAt, postponeUntil ?? job.dueAt), now);
@@ -159,6 +159,7 @@ function homeOf(ctx: Context, job: TimedJob, shards: number, now: number): Home 
     ...(job.createdAt === undefined ? {} : { eventAt: job.createdAt, askedAt: now }),
     ...(key === undefined ? {} : { key }),
     ...(chain === undefined ? {} : { chain }),
+    ...(traceparent === undefined ? {} : { traceparent }),
     ...(postponeUntil === undefined ? {} : { postponeUntil }),
     ...keptOptionsOf(job),
     ...(untracked ? untrackedOnly(job, dueAt) : {}),

@@ -35,6 +35,7 @@ export type Pulled = {
   schedule?: string;
   /** ISO 8601. */
   scheduledFor?: string;
+  traceparent?: string;
   leaseUntil: number;
 };
 
@@ -295,7 +296,7 @@ function pulledOf(
   leaseUntil: number,
   bound: { token: string } | { topic: string; receivedAt: number },
 ): Pulled {
-  const { id, revision, attempt, body, headers, schedule, scheduledFor } = job;
+  const { id, revision, attempt, body, headers, schedule, scheduledFor, traceparent } = job;
   const receipt = { v: 1, id, revision, attempt, handle, ...bound } as const;
   return {
     id,
@@ -306,6 +307,7 @@ function pulledOf(
     ...(headers ? { headers } : {}),
     ...(schedule === undefined ? {} : { schedule }),
     ...(scheduledFor === undefined ? {} : { scheduledFor }),
+    ...(traceparent === undefined ? {} : { traceparent }),
     leaseUntil,
   };
 }

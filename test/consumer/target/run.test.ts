@@ -58,6 +58,15 @@ describe("a job that a target runs", () => {
     expect(fn.events).toMatchObject([{ schedule: "daily", scheduledFor: "2026-03-01T09:00:00.000Z" }]);
   });
 
+  it("names the span of its caller in its event", async () => {
+    const world = createThumbnails();
+    const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    await world.file({ topic, body: "1", traceparent });
+    const fn = target(says(null));
+    await call(world, fn);
+    expect(fn.events).toMatchObject([{ traceparent }]);
+  });
+
   it("has no key and no headers in its event if it has none", async () => {
     const world = createThumbnails();
     await world.file({ topic, body: "1" });
