@@ -13,6 +13,6 @@ export async function handler(event: unknown): Promise<void> {
     // It was filed before, and its job is no longer stored.
     if (!(error instanceof MinutehandError && error.code === "job-not-found")) throw error;
   } finally {
-    ctx.telemetry.flush();
+    await ctx.telemetry.flush();
   }
 }

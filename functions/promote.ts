@@ -8,6 +8,6 @@ export async function handler({ id }: { id: string }): Promise<void> {
   try {
     await promote(ctx, id);
   } finally {
-    ctx.telemetry.flush();
+    await ctx.telemetry.flush();
   }
 }

@@ -27,6 +27,6 @@ export async function handler(event: unknown, { getRemainingTimeInMillis }: Lamb
     if (!part) await removePollers(ctx.report);
   } finally {
     await schedules;
-    ctx.telemetry.flush();
+    await ctx.telemetry.flush();
   }
 }

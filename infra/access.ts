@@ -102,7 +102,7 @@ export function grantQueues(
 export function grantPulls(
   grantee: IGrantable,
   table: PoolTable,
-  topics: readonly { readonly ready: IQueue; readonly dlq: IQueue }[],
+  topics: readonly { readonly ready: IQueue; readonly dlq: IQueue; readonly busArn: string | undefined }[],
 ): void {
   // Grant this for untracked topics too: their queues may contain tracked jobs from before their tracking was changed.
   grantPool(grantee, table, RUN_ACTIONS);
@@ -118,6 +118,16 @@ export function grantPulls(
     topics.map(({ dlq }) => dlq),
     ["SendMessage"],
   );
+  grantNotify(grantee, topics);
+}
+
+/** For functions and workers that end runs of these topics. Grants nothing unless one of them has `notify`. All topics of a queue have the same bus. */
+export function grantNotify(
+  grantee: IGrantable,
+  topics: readonly { readonly busArn: string | undefined }[],
+): void {
+  const [busArn] = topics.flatMap((topic) => topic.busArn ?? []);
+  if (busArn !== undefined) grant(grantee, ["events:PutEvents"], [busArn]);
 }
 
 export function grantSecret(grantee: IGrantable, secret: Secret): void {

@@ -6,7 +6,7 @@ import {
   type Function as LambdaFunction,
 } from "aws-cdk-lib/aws-lambda";
 import { LAST_START_BEFORE_DEADLINE } from "../src/core/constants.ts";
-import { grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
+import { grantNotify, grantPool, grantQueues, RUN_ACTIONS } from "./access.ts";
 import type { AnyFunction } from "./function-behind.ts";
 import type { PoolTable } from "./job-pool.ts";
 import type { TopicQueues } from "./topic-queues.ts";
@@ -85,6 +85,7 @@ export function connectConsumer(
     ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes", "SendMessage"],
   );
   grantQueues(fn, [dlq], ["SendMessage"]);
+  grantNotify(fn, [queues]);
   // Lambda refuses an event source that has both, also while the pollers of an earlier deployment are not turned off yet.
   const limit = pollers === undefined ? (settings.maximumConcurrency ?? defaultConcurrency) : undefined;
   const mapping = new EventSourceMapping(fn, `Topic-${topic}`, {

@@ -12,6 +12,7 @@ import { API_OUTPUT, TABLE_OUTPUT } from "../src/settings/stack-outputs.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
 import { cdkDurationOf } from "./app-duration.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
+import { notifyLoops } from "./checks/notify-loops.ts";
 import { partitionErrors } from "./checks/partitions.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
 import { endedSchedules } from "./checks/schedule-checks.ts";
@@ -25,7 +26,13 @@ import {
   consumerError,
   topicError,
 } from "./consumer.ts";
-import { environmentErrors, queueEnvironment, queueUrlPrefix, setEnvironment } from "./environment.ts";
+import {
+  environmentErrors,
+  notifyEnvironment,
+  queueEnvironment,
+  queueUrlPrefix,
+  setEnvironment,
+} from "./environment.ts";
 import { EventSourceControl } from "./event-source-control.ts";
 import { Events } from "./events.ts";
 import { type AnyFunction, functionBehind, isAnyFunction } from "./function-behind.ts";
@@ -41,7 +48,7 @@ import { JobPool, type PoolTable } from "./job-pool.ts";
 import { encryptLogs, useLogKey } from "./log-key.ts";
 import { Alarms } from "./monitoring/alarms.ts";
 import { Dashboard, MOST_DASHBOARD_TOPICS } from "./monitoring/dashboard.ts";
-import { queuePolicy, topicRules } from "./policy.ts";
+import { queuePolicy, rulesOf } from "./policy.ts";
 import type { ApiProps, DelayQueueProps } from "./props.ts";
 import { Promotions, RecurringSchedules } from "./scheduler.ts";
 import { placeError, Target, type TargetFunction, type TargetOptions, targetTimeout } from "./target.ts";
@@ -113,16 +120,19 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     validate(this.node.path, props);
     const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
     const policy = queuePolicy(props);
-    const { table, maxThroughput, tickConcurrency, tickSweepers } = props;
+    const { table, maxThroughput, tickConcurrency, tickSweepers, eventBus } = props;
     const pool = { table, maxThroughput, encryptionKey, removable };
     this.table = new JobPool(this, "Pool", pool).table;
-    const topics = this.createQueues(props.topics, { prefix, encryptionKey, removable });
+    const topics = this.createQueues(props.topics, { prefix, encryptionKey, eventBus, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);
     this.removable = removable;
     this.tracing = tracing;
     this.consumerConcurrency = props.maximumConcurrency;
     this.topics = new Map(topics.map((queues) => [queues.topic, queues]));
-    this.functionEnvironment = queueEnvironment(this.table.tableName, prefix, policy, props.topicMetrics);
+    this.functionEnvironment = {
+      ...queueEnvironment(this.table.tableName, prefix, policy, props.topicMetrics),
+      ...notifyEnvironment(topics, eventBus),
+    };
     const parts: Parts = { table: this.table, topics, prefix, removable, tracing, encryptionKey };
     const tick = new Tick(this, "Tick", { ...parts, tickConcurrency, tickSweepers });
     this.equip(tick.fn);
@@ -307,7 +317,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
 
   private createQueues(
     topics: DelayQueueProps["topics"],
-    shared: Pick<TopicQueuesProps, "prefix" | "encryptionKey" | "removable">,
+    shared: Pick<TopicQueuesProps, "prefix" | "encryptionKey" | "eventBus" | "removable">,
   ): TopicQueues[] {
     const queues = Object.entries(topics).map(
       ([topic, settings]) => new TopicQueues(this, `Topic-${topic}`, { ...shared, topic, settings }),
@@ -351,7 +361,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
   }
 
   private applyEvents(parts: Parts, { topics, eventBus }: DelayQueueProps): Events | undefined {
-    const rules = Object.entries(topics).flatMap(([topic, settings]) => topicRules(topic, settings));
+    const rules = rulesOf(topics);
     if (rules.length === 0) return undefined;
     const events = new Events(this, "Events", { ...parts, rules, eventBus });
     this.equip(events.fn);
@@ -452,6 +462,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
           "queues stay. Cancel or run these jobs first, then delete the topic's line in the topics file",
       );
     }
+    const { prefix = DEFAULT_PREFIX } = props;
+    for (const sentence of notifyLoops(prefix, topics, rulesOf(topics)))
+      annotations.addWarningV2("minutehand:notify-loop", sentence);
     for (const sentence of endedSchedules(props, Date.now()))
       annotations.addWarningV2("minutehand:ended-schedule", sentence);
     // Check for consumers in an aspect, because they are added after this constructor.

@@ -1,10 +1,12 @@
 import { Aws, CfnResource, Stack, Token } from "aws-cdk-lib";
 import { CfnTable } from "aws-cdk-lib/aws-dynamodb";
+import type { IEventBusRef } from "aws-cdk-lib/aws-events";
 import { CfnEventSourceMapping, CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import type { TopicMetricName } from "../src/settings/metrics.ts";
 import type { Policy } from "../src/settings/policy.ts";
 import { policyText } from "../src/settings/policy-text.ts";
+import { DEFAULT_BUS } from "./topic-queues.ts";
 
 /** The most bytes that all names and values may have together ("Environment variables", AWS Lambda Developer Guide). */
 export const ENVIRONMENT_BYTES = 4096;
@@ -52,6 +54,15 @@ export function queueEnvironment(
     MINUTEHAND_POLICY: textOf(policy),
     ...(topicMetrics && { MINUTEHAND_TOPIC_METRICS: topicMetrics.join(",") || NO_METRIC }),
   };
+}
+
+/** The name of the event bus, if a topic has `notify`. Without it, functions make nothing that puts events. */
+export function notifyEnvironment(
+  topics: readonly { readonly busArn: string | undefined }[],
+  eventBus: IEventBusRef | undefined,
+): { readonly MINUTEHAND_EVENT_BUS?: string } {
+  if (topics.every(({ busArn }) => busArn === undefined)) return {};
+  return { MINUTEHAND_EVENT_BUS: eventBus?.eventBusRef.eventBusName ?? DEFAULT_BUS };
 }
 
 /** The queue whose environment a function has. A second queue would overwrite the same variables. */

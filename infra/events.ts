@@ -11,7 +11,13 @@ import { EVENT_ACTIONS, grantPool, grantQueues } from "./access.ts";
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { queueSettings } from "./queue-settings.ts";
-import { DLQ_RETENTION, QUEUE_RETENTION, type QueueParts, visibilityTimeoutFor } from "./topic-queues.ts";
+import {
+  DEFAULT_BUS,
+  DLQ_RETENTION,
+  QUEUE_RETENTION,
+  type QueueParts,
+  visibilityTimeoutFor,
+} from "./topic-queues.ts";
 
 export type EventsProps = QueueParts & {
   readonly rules: readonly EventRule[];
@@ -25,7 +31,6 @@ const BATCH_SIZE = 10;
 /** How many invocations may apply events at once. Small, so that a burst leaves concurrency and the table's capacity to the jobs. */
 const MAX_CONCURRENCY = 10;
 const SERVICE = "events.amazonaws.com";
-const DEFAULT_BUS = "default";
 
 /** EventBridge rules send events to a queue, and a function applies them. */
 export class Events extends Construct {

@@ -14,7 +14,7 @@ import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { brokenIn, type Check } from "../src/core/check.ts";
 import { logVariables } from "../src/settings/log-groups.ts";
-import { API_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
+import { API_ACTIONS, grantNotify, grantPool, grantPulls, grantQueues } from "./access.ts";
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { shown } from "./checks/check.ts";
@@ -118,6 +118,7 @@ export class JobApi extends Construct {
     grantQueues(api, readyOf(pulled), [...send, "DeleteMessage", "ChangeMessageVisibility"]);
     grantQueues(api, dlqOf(others), ["GetQueueAttributes"]);
     grantQueues(api, dlqOf(pulled), send);
+    grantNotify(api, pulled);
     if (pulled.length > 0) grantPulls(receive, table, pulled);
     else grantPool(receive, table, ["GetItem"]);
   }

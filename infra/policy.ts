@@ -44,8 +44,8 @@ function differences(props: TopicProps): Partial<TopicPolicy> {
   return Object.fromEntries(kept);
 }
 
-export function topicRules(topic: string, settings: TopicProps): EventRule[] {
-  return eventRulesOf(topic, settings, secondsOf);
+export function rulesOf(topics: DelayQueueProps["topics"]): EventRule[] {
+  return Object.entries(topics).flatMap(([topic, settings]) => eventRulesOf(topic, settings, secondsOf));
 }
 
 function isSame(a: unknown, b: unknown): boolean {

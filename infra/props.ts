@@ -244,7 +244,7 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly maxFiledPerChain?: number | false;
   /**
-   * The event bus with the events of `cancelOn` and `enqueueOn`. It must be in the same account and region.
+   * The event bus with the events of `cancelOn` and `enqueueOn`, which also gets the events of `notify`. It must be in the same account and region.
    * @default the account's default bus
    */
   readonly eventBus?: IEventBusRef;

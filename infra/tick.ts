@@ -5,7 +5,7 @@ import { type IRole, Policy, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
 import { MOST_SWEEPERS } from "../src/core/constants.ts";
-import { grantPool, grantQueues, TICK_ACTIONS } from "./access.ts";
+import { grantNotify, grantPool, grantQueues, TICK_ACTIONS } from "./access.ts";
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import type { QueueParts } from "./topic-queues.ts";
@@ -26,7 +26,7 @@ export class Tick extends Construct {
 
   constructor(scope: Construct, id: string, props: TickProps) {
     super(scope, id);
-    const { table, topics, removable, tracing, tickConcurrency, tickSweepers = MOST_SWEEPERS } = props;
+    const { topics, removable, tracing, tickConcurrency, tickSweepers = MOST_SWEEPERS } = props;
     // Lambda would not start more invocations than are reserved.
     this.sweepers = Math.min(tickSweepers, (tickConcurrency ?? MOST_SWEEPERS + 1) - 1);
     const isLimited = tickConcurrency !== undefined || props.tickSweepers !== undefined;
@@ -45,6 +45,15 @@ export class Tick extends Construct {
     if (withoutPollers.length > 0)
       this.fn.addEnvironment("MINUTEHAND_NO_POLLERS", withoutPollers.map(({ topic }) => topic).join(","));
     allowSelfInvocation(this.fn);
+    this.grant(props);
+    new Rule(this, "EveryMinute", {
+      description: "Minutehand's tick",
+      schedule: Schedule.rate(Duration.minutes(1)),
+      targets: [new LambdaTarget(this.fn, NO_REPEATS)],
+    });
+  }
+
+  private grant({ table, topics }: TickProps): void {
     grantPool(this.fn, table, TICK_ACTIONS);
     grantQueues(
       this.fn,
@@ -56,11 +65,11 @@ export class Tick extends Construct {
       topics.filter(({ isTracked }) => isTracked).map(({ dlq }) => dlq),
       ["ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility", "GetQueueAttributes"],
     );
-    new Rule(this, "EveryMinute", {
-      description: "Minutehand's tick",
-      schedule: Schedule.rate(Duration.minutes(1)),
-      targets: [new LambdaTarget(this.fn, NO_REPEATS)],
-    });
+    // The tick runs no job. But a job that SQS never takes is dead.
+    grantNotify(
+      this.fn,
+      topics.filter(({ settings }) => settings.notify?.includes("dead")),
+    );
   }
 }
 

@@ -1,4 +1,5 @@
-import { Duration } from "aws-cdk-lib";
+import { Aws, Duration } from "aws-cdk-lib";
+import type { IEventBusRef } from "aws-cdk-lib/aws-events";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { type CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
@@ -26,6 +27,7 @@ export type TopicQueuesProps = {
   readonly topic: string;
   readonly settings: TopicProps;
   readonly encryptionKey: IKey | undefined;
+  readonly eventBus: IEventBusRef | undefined;
   readonly removable: boolean;
 };
 
@@ -38,18 +40,25 @@ export function ttrOf({ ttr }: TopicProps): Duration {
   return cdkDurationOf(ttr ?? topicPolicy({}).ttr);
 }
 
+/** The name of each account's own event bus. */
+export const DEFAULT_BUS = "default";
+const DEFAULT_BUS_ARN = `arn:${Aws.PARTITION}:events:${Aws.REGION}:${Aws.ACCOUNT_ID}:event-bus/${DEFAULT_BUS}`;
+
 /** `<prefix>-<topic>` and `<prefix>-<topic>_dlq`. A topic's name has no underscore, so no DLQ has the name of a ready queue. */
 export class TopicQueues extends Construct {
   readonly topic: string;
   readonly settings: TopicProps;
   readonly ready: Queue;
   readonly dlq: Queue;
+  /** The event bus of a topic with `notify`. */
+  readonly busArn: string | undefined;
 
   constructor(scope: Construct, id: string, props: TopicQueuesProps) {
     super(scope, id);
     const { prefix, topic, settings } = props;
     this.topic = topic;
     this.settings = settings;
+    if (settings.notify) this.busArn = props.eventBus?.eventBusRef.eventBusArn ?? DEFAULT_BUS_ARN;
     // `tlsOnly` enforces TLS with one policy for all topics.
     const shared = { ...queueSettings(props), enforceSSL: false };
     const name = `${prefix}-${topic}`;

@@ -243,10 +243,10 @@ export class Alarms extends Construct {
       kind: "Warnings",
       wrong:
         "Jobs were due and did not run, are dead without a letter, or are far and got no schedule; or occurrences of schedules were not " +
-        "filed; or a chain of jobs that file jobs has used half of maxFiledPerChain",
+        "filed; or events of notify are lost; or a chain of jobs that file jobs has used half of maxFiledPerChain",
       first:
         `see whether consumers are behind: ${this.command("topics")}. Then see which of the metrics AuditFound, DeadWithoutLetter, ` +
-        "FarWithoutSchedule and RunawayJobs has values",
+        "FarWithoutSchedule, NotifyFailed and RunawayJobs has values",
       metric: queueMetric(prefix, "Warnings", { statistic: "Sum" }),
       threshold: 1,
       evaluationPeriods: WARNING_MINUTES,

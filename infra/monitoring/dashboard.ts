@@ -174,10 +174,15 @@ export class Dashboard extends Construct {
       own("DeadWithoutLetter", { ...SUM, label: "dead without a letter" }),
       own("RunawayJobs", { ...SUM, label: "in runaway chains" }),
       own("FarWithoutSchedule", { ...SUM, label: "far, without a schedule" }),
+      own("NotifyFailed", { ...SUM, label: "lost events of notify" }),
     ];
     const throttles = [
       table.metric("WriteThrottleEvents", { label: "writes", ...each }),
       table.metric("ReadThrottleEvents", { label: "reads", ...each }),
+    ];
+    const answers = api && [
+      api.metricClientError({ label: "4xx", ...each }),
+      api.metricServerError({ label: "5xx", ...each }),
     ];
     return [
       ...graphs([["Lag of the sweep, if it is unusual, ms", [own("SweepLag", MAXIMUM)]]], {
@@ -190,17 +195,7 @@ export class Dashboard extends Construct {
       ]),
       this.functionErrors,
       this.functionThrottles,
-      ...graphs([
-        [
-          "Answers of the API that are errors, a minute",
-          api === undefined
-            ? []
-            : [
-                api.metricClientError({ label: "4xx", ...each }),
-                api.metricServerError({ label: "5xx", ...each }),
-              ],
-        ],
-      ]),
+      ...graphs([["Answers of the API that are errors, a minute", answers ?? []]]),
     ];
   }
 

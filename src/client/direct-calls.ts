@@ -16,7 +16,7 @@ import { originHere } from "./with-origin.ts";
 /** A failure is logged as the API does, and thrown as the error of the API's answer. */
 export type Run = <T>(signal: AbortSignal | undefined, work: () => Promise<T>) => Promise<T>;
 
-export function runDirectly(log: Service["log"], done: () => void = () => {}): Run {
+export function runDirectly(log: Service["log"], done: () => unknown = () => {}): Run {
   const finish = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -24,7 +24,7 @@ export function runDirectly(log: Service["log"], done: () => void = () => {}): R
       logFailure(log, thrown);
       throw errorOf(refusalOf(thrown) ?? problemOf(thrown));
     } finally {
-      done();
+      await done();
     }
   };
   return async (signal, work) => {

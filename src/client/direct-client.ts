@@ -67,11 +67,11 @@ export function directClient<Topics = TopicBodies>({ schemas }: SchemaOptions = 
   return withSchemas(directOn<Topics>(ctx, ctx.telemetry.logger, ctx.telemetry.flush), schemas);
 }
 
-/** `done` is called after each call. */
+/** `done` is awaited after each call. */
 export function directOn<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],
-  done?: () => void,
+  done?: () => unknown,
 ): DirectClient<Topics> {
   const run = runDirectly(log, done);
   const calls = { ...filingCalls(ctx, run), ...jobCalls(ctx, run), ...manyJobCalls(ctx, log, run) };

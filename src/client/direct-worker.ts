@@ -40,11 +40,11 @@ export function directWorker<Topics = TopicBodies>(): DirectWorker<Topics> {
   return directWorkerOn(ctx, ctx.telemetry.logger, ctx.telemetry.flush);
 }
 
-/** `done` is called after each call. */
+/** `done` is awaited after each call. */
 export function directWorkerOn<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],
-  done?: () => void,
+  done?: () => unknown,
 ): DirectWorker<Topics> {
   const run = runDirectly(log, done);
   const calls = {

@@ -25,8 +25,8 @@ export function eventConsumer(environment: Environment = process.env): EventFunc
   return eventsOn(ctx, rules, ctx.telemetry.flush);
 }
 
-/** `done` is called after each invocation. */
-export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => void): EventFunction {
+/** `done` is awaited after each invocation. */
+export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => unknown): EventFunction {
   const pool = withWriteDeadline(ctx.pool, () => ctx.clock() + PATIENCE);
   const queues = renewedBreaker(ctx.queues, ctx.clock, BUCKET);
   return async ({ Records }) => {
@@ -36,7 +36,7 @@ export function eventsOn(ctx: Context, rules: readonly EventRule[], done: () => 
       const kept = Records.filter((_, i) => !applied[i]);
       return { batchItemFailures: kept.map(({ messageId }) => ({ itemIdentifier: messageId })) };
     } finally {
-      done();
+      await done();
     }
   };
 }

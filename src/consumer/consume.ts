@@ -1,5 +1,5 @@
 import type { Context as LambdaContext, SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
-import { VISIBILITY_MARGIN } from "../core/constants.ts";
+import { ANSWER_BEFORE, VISIBILITY_MARGIN } from "../core/constants.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import type { Delivery } from "./open-messages.ts";
 import { type JobHandler, runWith } from "./run-handler.ts";
@@ -7,12 +7,15 @@ import { type RunJob, runJobs } from "./run-jobs.ts";
 
 export type ConsumerFunction = (event: SQSEvent, context: LambdaContext) => Promise<SQSBatchResponse>;
 
-/** `done` is called after each invocation. */
+/** `by`: until when it may wait, ms since the epoch. */
+export type Done = (by?: number) => unknown;
+
+/** `done` is awaited after each invocation. */
 export function consumeOn<Body>(
   ctx: Context,
   handler: JobHandler<Body>,
   timers: Timers,
-  done: () => void,
+  done: Done,
 ): ConsumerFunction {
   return consumeWith(ctx, runWith(handler), timers, done);
 }
@@ -22,7 +25,7 @@ export function consumeWith(
   ctx: Context,
   run: RunJob,
   timers: Timers,
-  done: () => void,
+  done: Done,
   longestRun = 0,
 ): ConsumerFunction {
   return async (event, { getRemainingTimeInMillis }) => {
@@ -33,7 +36,8 @@ export function consumeWith(
       const kept = await runJobs(ctx, deliveries, run, deadline, timers, longestRun);
       return { batchItemFailures: [...kept].map((itemIdentifier) => ({ itemIdentifier })) };
     } finally {
-      done();
+      // Lambda must get the answer in any case, or SQS delivers the messages again.
+      await done(deadline - Math.min(ANSWER_BEFORE, timeout / 16) / 2);
     }
   };
 }

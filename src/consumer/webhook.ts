@@ -5,7 +5,7 @@ import { TIMERS } from "../environment/process.ts";
 import { policyOf } from "../protocol/policy.ts";
 import type { Context, Timers } from "../protocol/ports.ts";
 import { webhookPolicy } from "../settings/policy.ts";
-import { type ConsumerFunction, consumeWith } from "./consume.ts";
+import { type ConsumerFunction, consumeWith, type Done } from "./consume.ts";
 import type { Post } from "./webhook/call.ts";
 import { httpPost } from "./webhook/post.ts";
 import { webhookRun } from "./webhook/run.ts";
@@ -30,7 +30,7 @@ export function webhookOn(
   ctx: Context,
   { topic, secrets, post }: { topic: string; secrets: Secrets; post: Post },
   timers: Timers,
-  done: () => void,
+  done: Done,
 ): ConsumerFunction {
   const longestRun = webhookPolicy(policyOf(ctx, topic)).timeout * 1000;
   return async (event, context) => {

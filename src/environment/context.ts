@@ -6,7 +6,8 @@ import { SIZES } from "../core/work-sizes.ts";
 import type { Context } from "../protocol/ports.ts";
 import { allowLoopback } from "../settings/loopback.ts";
 import { policyIn } from "../settings/policy-text.ts";
-import { clock, random } from "./process.ts";
+import { withNotices } from "./notices.ts";
+import { clock, random, TIMERS } from "./process.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 
 /** The variables that the construct gives each function, producer and worker. */
@@ -30,8 +31,9 @@ export function createContext(
 ): Context & { telemetry: Telemetry } {
   const policy = policyIn(requiredVariable(environment, "MINUTEHAND_POLICY"));
   const urlPrefix = requiredVariable(environment, "MINUTEHAND_QUEUE_URL_PREFIX");
-  const telemetry = createTelemetry(serviceIn(urlPrefix), environment.MINUTEHAND_TOPIC_METRICS);
-  return {
+  const queue = serviceIn(urlPrefix);
+  const telemetry = createTelemetry(queue, environment.MINUTEHAND_TOPIC_METRICS);
+  const ctx = {
     pool: dynamoPool({
       client: watchClock(dynamoClient(), clock, (error) =>
         telemetry.report({ type: "trouble", topic: "", what: "comparing clocks", error }),
@@ -51,9 +53,12 @@ export function createContext(
     report: telemetry.report,
     telemetry,
   };
+  // Only the functions of a queue with `notify` have the variable.
+  const { MINUTEHAND_EVENT_BUS: name } = environment;
+  return name ? withNotices(ctx, { queue, name, urlPrefix }, TIMERS, environment) : ctx;
 }
 
-/** The queue's `prefix`, which names its logs and metrics. A URL begins with `https://…/<account>/<prefix>-`. */
+/** The queue's `prefix`, which names its logs, metrics and events. A URL begins with `https://…/<account>/<prefix>-`. */
 function serviceIn(urlPrefix: string): string {
   return urlPrefix.slice(urlPrefix.lastIndexOf("/") + 1).replace(/-$/, "");
 }

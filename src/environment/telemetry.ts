@@ -9,11 +9,11 @@ import {
   type TopicMetricName,
 } from "../settings/metrics.ts";
 
-/**
- * CloudWatch bills each line, so the steps of a job are logged at DEBUG, and problems at WARN. Bodies are never written. Call `flush` at the
- * end of each invocation.
- */
-export type Telemetry = { report: (event: ProtocolEvent) => void; logger: Logger; flush: () => void };
+/** Is awaited at the end of each invocation. `by`: until when it may wait, ms since the epoch. */
+export type Flush = (by?: number) => Promise<void>;
+
+/** CloudWatch bills each line, so the steps of a job are logged at DEBUG, and problems at WARN. Bodies are never written. */
+export type Telemetry = { report: (event: ProtocolEvent) => void; logger: Logger; flush: Flush };
 
 const WARNINGS = new Set<ProtocolEvent["type"]>([
   "threw",
@@ -25,6 +25,7 @@ const WARNINGS = new Set<ProtocolEvent["type"]>([
   "skipped-in-pause",
   "runaway",
   "throttled",
+  "not-notified",
 ]);
 
 /**
@@ -58,7 +59,7 @@ export function createTelemetry(serviceName: string, topicMetrics?: string): Tel
       logger[WARNINGS.has(type) ? "warn" : "debug"](`job ${type}`, { type, ...fields });
       measure(event);
     },
-    flush() {
+    async flush() {
       for (const metrics of [overall, ...byTopic.values()]) {
         if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
       }
@@ -113,6 +114,8 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
     case "throttled":
       // No audit finds the job, because each retry gives it a later time.
       return warned({ name: "AuditFound", value: 1 });
+    case "not-notified":
+      return warned({ name: "NotifyFailed", value: event.jobs });
     case "runaway":
       return warned({ name: "RunawayJobs", value: 1 });
     case "audited":

@@ -5,10 +5,10 @@ import { type App, problemAnswer } from "./app.ts";
 import { problem } from "./problem.ts";
 import type { HttpRequest } from "./route.ts";
 
-/** Payload format 2.0. `begin` is called before each request, `done` after each answer. */
+/** Payload format 2.0. `begin` is called before each request, `done` is awaited after each answer. */
 export function serveEvents(
   app: App,
-  { begin = () => {}, done = () => {} }: { begin?: () => void; done?: () => void },
+  { begin = () => {}, done = () => {} }: { begin?: () => void; done?: () => unknown },
 ) {
   return async (
     event: APIGatewayProxyEventV2,
@@ -22,7 +22,7 @@ export function serveEvents(
         : problemAnswer(problem("bad-request", "the request must have a valid HTTP method and path"));
       return { statusCode: status, headers, body, isBase64Encoded: false };
     } finally {
-      done();
+      await done();
     }
   };
 }

@@ -33,6 +33,10 @@ export type ProtocolEvent =
   /** `hasLetter`: whether the topic's DLQ has a message for the dead job. */
   | { type: "dead"; topic: string; id: string; attempt: number; error: string; hasLetter: boolean }
   | { type: "expired" | "skipped"; topic: string; id: string }
+  /** The event bus has taken an event about the job, of this `detail-type`. */
+  | { type: "notified"; topic: string; id: string; event: string }
+  /** Events about the ends of attempts are lost: the event bus has not taken them in time. `id`: one of the jobs. */
+  | { type: "not-notified"; topic: string; jobs: number; id: string; error: string }
   /** `lagMs`: how far the shard's cursor was behind `LOOKAHEAD` (180 s) from now when the sweep began. */
   | { type: "swept"; shard: number; entries: number; lagMs: number }
   /** `found`: how many jobs should have run and have not, or cannot be read. */

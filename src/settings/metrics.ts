@@ -66,7 +66,7 @@ export const METRICS = {
     unit: "Count",
     by: "queue",
     meaning:
-      "the sum of `AuditFound`, `DeadWithoutLetter`, `FarWithoutSchedule` and `RunawayJobs`, for one alarm",
+      "the sum of `AuditFound`, `DeadWithoutLetter`, `FarWithoutSchedule`, `NotifyFailed` and `RunawayJobs`, for one alarm",
   },
   Parked: {
     unit: "Count",
@@ -112,6 +112,11 @@ export const METRICS = {
     by: "queue",
     meaning:
       "calls of handlers that filed jobs, and runs that handlers asked for, in chains that have used more than half of `maxFiledPerChain`",
+  },
+  NotifyFailed: {
+    unit: "Count",
+    by: "queue",
+    meaning: "events of `notify` that are lost, because the event bus did not take them in time",
   },
   FarWithoutSchedule: {
     unit: "Count",

@@ -11,6 +11,7 @@ import {
 } from "../core/check.ts";
 import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS, MOST_IN_PACK, MOST_WAITS } from "../core/constants.ts";
 import { callbackUrlRule } from "./callback-url.ts";
+import { NOTIFIED } from "./notices.ts";
 import { webhookPolicy } from "./policy.ts";
 import {
   type PollersSetting,
@@ -63,6 +64,7 @@ export function topicChecks(
     ...ifLateChecks(`${at}.ifLate`, topic),
     ...backoffChecks(`${at}.backoff`, topic),
     ...alarmChecks(`${at}.alarms`, topic.alarms, pull),
+    ...notifyChecks(`${at}.notify`, topic),
   ];
 }
 
@@ -109,6 +111,18 @@ function alarmChecks(at: string, alarms: SettingsInSeconds["alarms"] = [], isPul
     return [{ holds: false, rule: `${at} must be a list of names`, actual: alarms, allowed }];
   const known = isPull ? TOPIC_ALARMS.filter((name) => name !== "Failing") : TOPIC_ALARMS;
   return alarms.map((name, i) => oneOf(`${at}[${i}]${isPull ? " of a pull topic" : ""}`, name, known));
+}
+
+function notifyChecks(at: string, { notify, tracking }: SettingsInSeconds): Check[] {
+  if (notify === undefined) return [];
+  const tracked = trackedOnly(at, notify, tracking);
+  const allowed = `an array of 1 to ${NOTIFIED.length} names, such as ["completed"]`;
+  if (!Array.isArray(notify) || notify.length === 0 || new Set(notify).size < notify.length)
+    return [
+      tracked,
+      { holds: false, rule: `${at} must be a list of different names`, actual: notify, allowed },
+    ];
+  return [tracked, ...notify.map((name, i) => oneOf(`${at}[${i}]`, name, NOTIFIED))];
 }
 
 function ifLateChecks(at: string, { ifLate, tracking }: SettingsInSeconds): Check[] {

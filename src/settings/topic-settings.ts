@@ -7,6 +7,7 @@ import {
   MOST_WAITS,
   READY_RETENTION,
 } from "../core/constants.ts";
+import type { Notified } from "./notices.ts";
 
 /**
  * The settings of a topic. Each is declared only here: its type, sentence and default in `TopicSettings`, its range in
@@ -289,6 +290,15 @@ export type TopicSettings<Duration> = {
    */
   readonly ifLate?: IfLateSetting<Duration>;
   /**
+   * The ends of attempts about which the queue puts an event of EventBridge on the `eventBus`: `completed`, `failed` (the job runs again) and
+   * `dead`. AWS charges $1.00 for a million events. The events have the job's id, key and tag, and never its body. Best effort: an event can be
+   * lost or come twice. Only for a tracked topic. `docs/guides/events.md` has the layout.
+   *
+   * @example ["completed", "dead"]
+   * @default none: no events
+   */
+  readonly notify?: readonly Notified[];
+  /**
    * How old the oldest message of the ready queue may be before the `Backlog` alarm rings, 1 minute to 10 days. The message of a
    * running job counts. A topic with this setting has the alarm.
    *
@@ -374,6 +384,7 @@ export const TOPIC_SETTINGS = {
   },
   window: { kind: "own", range: "such as `09:00-18:00 Asia/Shanghai`", ...tested },
   ifLate: { kind: "own", range: "`after` 1 s–10 years; `do` `run`, `skip`, `expire`", ...tested },
+  notify: { kind: "own", range: "a list of `completed`, `failed`, `dead`", ...functions },
   oldestMessageAge: { kind: "duration", least: 60, most: READY_RETENTION / 1000, readBy: "deployment" },
   alarms: { kind: "own", range: "a list of `Dead`, `Backlog`, `Failing`", readBy: "deployment" },
 } as const satisfies { readonly [Name in keyof Required<TopicSettings<unknown>>]: Declaration };

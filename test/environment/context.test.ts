@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createContext } from "../../src/environment/context.ts";
 import { policyOf } from "../../src/protocol/policy.ts";
 import { webhookPolicy } from "../../src/settings/policy.ts";
+import { ok, scriptedService } from "../aws/scripted-service.ts";
 
 const ENVIRONMENT = {
   MINUTEHAND_TABLE: "jobs",
@@ -13,6 +14,34 @@ describe("the context", () => {
   it("names a variable that is missing", () => {
     const { MINUTEHAND_TABLE: _, ...incomplete } = ENVIRONMENT;
     expect(() => createContext(incomplete)).toThrow("environment variable MINUTEHAND_TABLE must be set");
+  });
+
+  it("makes nothing that puts events unless the deployment names an event bus", async () => {
+    const { report, telemetry } = createContext(ENVIRONMENT);
+    expect(report).toBe(telemetry.report);
+    const service = await scriptedService(() => ok({ Entries: [{ EventId: "1" }] }));
+    const variables = {
+      AWS_ACCESS_KEY_ID: "k",
+      AWS_SECRET_ACCESS_KEY: "s",
+      AWS_ENDPOINT_URL_DYNAMODB: service.endpoint,
+    };
+    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await service.close();
+    });
+    const notifying = createContext({
+      ...ENVIRONMENT,
+      MINUTEHAND_POLICY: JSON.stringify({ topics: { orders: { notify: ["completed"] } } }),
+      MINUTEHAND_EVENT_BUS: "shop-bus",
+      AWS_ENDPOINT_URL_EVENTBRIDGE: service.endpoint,
+    });
+    notifying.report({ type: "done", topic: "orders", id: "i", attempt: 1 });
+    await notifying.telemetry.flush();
+    const puts = service.requests.filter(({ operation }) => operation === "PutEvents");
+    expect(puts.map(({ input }) => input.Entries)).toMatchObject([
+      [{ EventBusName: "shop-bus", Source: "minutehand.minutehand.orders" }],
+    ]);
   });
 
   it("names logs and metrics itself, whatever names a user's function gives to Powertools", () => {

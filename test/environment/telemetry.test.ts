@@ -45,6 +45,8 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
   "skipped-in-pause": { topic: "t", type: "skipped-in-pause", schedule: "s", occurrences: 2 },
   throttled: { type: "throttled", topic: "orders", id: "1", since: 1 },
   runaway: { ...JOB, type: "runaway" },
+  notified: { topic: "t", type: "notified", id: "i", event: "JobCompleted" },
+  "not-notified": { ...JOB, type: "not-notified" },
   "dead-letters-removed": { topic: "t", type: "dead-letters-removed", messages: 1 },
 };
 

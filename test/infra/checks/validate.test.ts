@@ -370,6 +370,17 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [inTopic({ spread: Duration.millis(500) }), "topics.work.spread must be whole seconds, is 0.5"],
   [inTopic({ cancelOn: PAID, tracking: "none" }), "topics.work.cancelOn needs a tracked topic: "],
+  [inTopic({ notify: ["dead"], tracking: "none" }), "topics.work.notify needs a tracked topic: "],
+  [
+    inTopic({ notify: ["done" as "dead"] }),
+    'topics.work.notify[0] must be one of the allowed values, is "done"; allowed: completed or failed or dead',
+  ],
+  [
+    inTopic({ notify: "dead" as unknown as ["dead"] }),
+    'topics.work.notify must be a list of different names, is "dead"; allowed: an array of 1 to 3 names',
+  ],
+  [inTopic({ notify: [] }), "topics.work.notify must be a list of different names, is []"],
+  [inTopic({ notify: ["dead", "dead"] }), "topics.work.notify must be a list of different names"],
   [inTopic({ enqueueOn: PLACED, tracking: "none" }), "topics.work.enqueueOn needs a tracked topic: "],
   [
     inTopic({ enqueueOn: PLACED, webhook: {} }),
