@@ -80,3 +80,20 @@ test("an alias of a Node function runs a job again after it has failed, with all
     body: { name: "cat.png" },
   });
 });
+
+test("the end of each attempt is put on the event bus, is shown in the log, and reaches the rules of the app", async () => {
+  const id = await file("copy", { name: "dog.png" }, { key: "dog", tag: "pets" });
+  await eventually(async () => expect(await read(id)).toMatchObject({ state: "scheduled", attempt: 1 }));
+  await fetch(`${stack.url}/jobs/${id}`, { method: "PATCH", body: '{"delay":0}' });
+  await eventually(async () => {
+    const response = await fetch(`${stack.url}/topics/copied/jobs/dog`);
+    expect(response.status).toBe(200);
+    const { body } = (await response.json()) as { body: unknown };
+    const times = { createdAt: expect.any(String), dueAt: expect.any(String), endedAt: expect.any(String) };
+    const named = { id, topic: "copy", key: "dog", tag: "pets", attempt: 2 };
+    expect(body).toEqual({ version: 1, ...named, ...times });
+  });
+  const told = lines.join("\n");
+  for (const event of ["JobFailed", "JobCompleted"])
+    expect(told).toMatch(new RegExp(`copy  ${id}  notified event=${event}`));
+});

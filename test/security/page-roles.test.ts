@@ -15,13 +15,13 @@ const SITE = { region: "us-east-1", account: "000000000000", stackName: "Shop", 
 const EVENT = { detailType: "Asked", key: "$.detail.key" };
 /** A topic of each kind. */
 const TOPICS: DelayQueueProps["topics"] = {
-  orders: { cancelOn: EVENT },
+  orders: { cancelOn: EVENT, notify: ["dead"] },
   asked: { enqueueOn: { ...EVENT, delay: Duration.minutes(1) } },
   notes: { tracking: "none" },
-  work: { consumer: "pull" },
+  work: { consumer: "pull", notify: ["dead"] },
   counted: { consumer: "pull", tracking: "none" },
-  images: {},
-  hooks: { webhook: { url: "https://example.com/" } },
+  images: { notify: ["dead"] },
+  hooks: { webhook: { url: "https://example.com/" }, notify: ["dead"] },
 };
 const ALL = Object.keys(TOPICS);
 
@@ -55,12 +55,15 @@ const RECURRING_GROUP = [
   "scheduler:ListSchedules *",
 ];
 const FAR_GROUP = onGroup(FAR, "promotions", /^iam:PassRole role\/JobsPromotionsSchedulesRole/);
+const BUS = [/^events:PutEvents event-bus\/default$/];
 /** Rights on services other than DynamoDB and SQS, by their words in the table. Each pattern must meet a right. */
 const OTHERS: Readonly<Record<string, readonly (string | RegExp)[]>> = {
   "": [],
   "both groups of schedules": [...FAR_GROUP, ...RECURRING_GROUP],
   "the group of recurring schedules": RECURRING_GROUP,
   "the group of far jobs' schedules": FAR_GROUP,
+  "of topics with `notify` the event bus": BUS,
+  "of pull topics with `notify` the event bus": BUS,
   "event source mappings": [/^lambda:UpdateEventSourceMapping event-source-mapping:/],
   "`lambda:InvokeFunction` of itself": [/^lambda:InvokeFunction function:Shop-JobsTickSweeper/],
   "`lambda:InvokeFunction` of its target, alias or version": [/^lambda:InvokeFunction function:Shop-Resize/],
@@ -126,6 +129,7 @@ function otherRights(cell: string, topic: string | undefined): (string | RegExp)
   return cell.split("; ").flatMap((words) => {
     const rights = OTHERS[words];
     if (!rights) throw new Error(`nobody has said what this allows: ${words}`);
+    if (rights === BUS && topic === "notes") return [];
     return words.startsWith("a webhook's") && topic !== "hooks" ? [] : rights;
   });
 }
