@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { BATCH_JOBS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { chunksOf } from "../general/batches.ts";
@@ -19,7 +18,7 @@ export async function inParts<T, R>(
   const [first = [], ...others] = chunksOf<T>(entries, BATCH_JOBS);
   const results = await call(first, key);
   for (const [i, part] of others.entries())
-    results.push(...(await outcomesOf(part, () => call(part, key && keyOfPart(key, i + 2)))));
+    results.push(...(await outcomesOf(part, async () => call(part, key && (await keyOfPart(key, i + 2))))));
   return results;
 }
 
@@ -34,6 +33,9 @@ async function outcomesOf<R>(part: readonly unknown[], call: () => Promise<Resul
 }
 
 /** With the hash, no caller writes the key of a part by chance, and the longest key is not too long for a part. */
-function keyOfPart(key: string, number: number): string {
-  return `part-${number}-${createHash("sha256").update(key).digest("base64url")}`;
+async function keyOfPart(key: string, number: number): Promise<string> {
+  // The console's page calls this in a browser, which has no `node:crypto`.
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key));
+  const hex = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0"));
+  return `part-${number}-${hex.join("")}`;
 }
