@@ -7,6 +7,7 @@ import { secretsManagerOperations } from "../../local/services/secrets-manager.t
 import { receiverSecret } from "../../src/consumer/webhook/receiver-secret.ts";
 import { writeRunnerRecord } from "../support/runner-record.ts";
 import { type } from "./command-line.ts";
+import { scriptAccount } from "./scripted-account.ts";
 
 const TOPIC = "A".repeat(44);
 const secretFor = (url: string, input: string) => type(undefined, ["receiver-secret", url], { input });
@@ -76,5 +77,33 @@ test("with --topic it needs a local stack", async () => {
     "--topic",
     "callbacks",
   ]);
-  expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("--topic needs a local stack") });
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: expect.stringContaining("--topic needs --stack, or a local stack"),
+  });
+});
+
+test("with --topic and --stack it takes the secret of the deployed topic", async () => {
+  const url = "https://shop.example";
+  const Variables = { MINUTEHAND_WEBHOOK_TOPIC: "callbacks", MINUTEHAND_WEBHOOK_SECRET: { Ref: "Secret1" } };
+  const template = {
+    Resources: {
+      Other: { Type: "AWS::Lambda::Function", Properties: {} },
+      Caller: { Type: "AWS::Lambda::Function", Properties: { Environment: { Variables } } },
+    },
+  };
+  const stack = { status: "UPDATE_COMPLETE", outputs: [], template, resources: { Secret1: "arn:secret" } };
+  const account = { stacks: { Shop: stack }, secrets: { "arn:secret": TOPIC } };
+  await using _ = await scriptAccount(account);
+  const secretOf = (topic: string) =>
+    type(undefined, ["receiver-secret", url, "--topic", topic, "--stack", "Shop"], { env: {} });
+  expect(await secretOf("callbacks")).toMatchObject({
+    code: 0,
+    out: `${receiverSecret(TOPIC, url)}\n`,
+    err: "",
+  });
+  expect(await secretOf("orders")).toMatchObject({
+    code: 1,
+    err: 'minutehand: --topic must name a webhook topic of the stack Shop, got "orders"\n',
+  });
 });
