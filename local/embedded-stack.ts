@@ -160,8 +160,7 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   checkSettings(root, options.app);
   const app = await synthesiseApp(await openBase({ options, root, log, teardown }));
   const synthesised = readSynthesised(app, app.outdir);
-  const webhookSecrets = webhookSecretsOf(synthesised.stack.functions);
-  app.record.start(app.emulators.pids, { endpoints: app.endpoints, webhookSecrets });
+  recordStart(app, synthesised.stack);
   const sqs = createSqsClient(app);
   teardown.add(() => sqs.destroy());
   const stack = await createResources(app, synthesised.stack, sqs);
@@ -245,6 +244,10 @@ function readSynthesised({ options, platform, emulators, endpoints, api }: App, 
   const oneShard = options.oneShard && emulators.pids().dynamodb !== undefined;
   const functions = oneShard ? stack.functions.map(withOneShard) : stack.functions;
   return { stack: { ...stack, functions }, imports: new Set(readInputs(outdir)?.imports) };
+}
+
+function recordStart({ record, emulators, endpoints }: App, { functions }: StackSpec): void {
+  record.start(emulators.pids, { endpoints, webhookSecrets: webhookSecretsOf(functions) });
 }
 
 function createSqsClient({ platform, endpoints }: App): SQSClient {

@@ -1,6 +1,9 @@
+import { relative } from "node:path";
 import { type EmbeddedStack, type EmbeddedStackOptions, startEmbeddedStack } from "./embedded-stack.ts";
 import { exampleBody } from "./example-body.ts";
+import type { Endpoints } from "./functions/platform.ts";
 import { errorText, LocalError } from "./local-error.ts";
+import { recordFile } from "./runner-record.ts";
 import { topicsOfFunction } from "./template/delay-queue.ts";
 
 type RunOptions = Pick<
@@ -40,7 +43,10 @@ export async function runLocal({ debug, ...options }: RunOptions): Promise<void>
       onLost: (error) => fail(error),
     });
     const up = await stack;
-    if (!signal.aborted) console.log(greeting(up, Date.now() - began, options.console?.path));
+    if (!signal.aborted) {
+      console.log(greeting(up, Date.now() - began, options.console?.path));
+      console.log(addressLine(up.endpoints, relative("", recordFile(options.dataDir))));
+    }
   } catch (error) {
     // A user who pressed Ctrl-C needs no error.
     if (!signal.aborted) fail(error);
@@ -63,6 +69,25 @@ function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number, con
   curl ${url}/jobs -H 'content-type: application/json' \\
     -d '${JSON.stringify(job)}'
 `;
+}
+
+const SERVICES: Readonly<Record<keyof Endpoints, string>> = {
+  dynamodb: "DynamoDB",
+  sqs: "SQS",
+  eventBridge: "EventBridge",
+  scheduler: "Scheduler",
+  secretsManager: "Secrets Manager",
+  lambda: "Lambda",
+};
+
+/** Says where the services answer, for `aws --endpoint-url` or an SDK. The output may be kept where others can read it, so it has no address with the run's key. */
+function addressLine(endpoints: Endpoints, record: string): string {
+  const names = Object.keys(SERVICES) as (keyof Endpoints)[];
+  // Lambda is always the runner's own.
+  const isKeyed = (name: keyof Endpoints) => endpoints[name] === endpoints.lambda;
+  const open = names.filter((name) => !isKeyed(name)).map((name) => `${SERVICES[name]} ${endpoints[name]}`);
+  const keyed = names.filter(isKeyed).map((name) => SERVICES[name]);
+  return `AWS services: ${open.join(", ")}; ${keyed.join(", ")}: see "endpoints" in ${record}, whose addresses have the key of this run`;
 }
 
 /** The text of an error: its message, with the stack trace if it is unexpected or `debug` is set. */

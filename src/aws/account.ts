@@ -1,7 +1,8 @@
 import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import { GetSecretValueCommand } from "@aws-sdk/client-secrets-manager";
 import { MOST_SWEEPERS } from "../core/constants.ts";
 import { requirePackages } from "../general/optional-packages.ts";
-import { settings } from "./clients.ts";
+import { secretsClient, settings } from "./clients.ts";
 import { ownTags } from "./tags.ts";
 import { unavailable } from "./unknown.ts";
 
@@ -95,6 +96,26 @@ export async function wantedTable(name: string): Promise<WantedTable> {
     tags: { ...(await deployedStack(name))?.tags, ...Object.fromEntries(shared) },
     isProtected: !queues.every(({ DeletionPolicy }) => DeletionPolicy === "Delete"),
   };
+}
+
+/** The current secret of a stack's webhook topic. `undefined` if the stack has no such topic. */
+export async function webhookSecret(name: string, topic: string): Promise<string | undefined> {
+  const resources = await resourcesOf(name, "declares");
+  const variables = resources.map(({ Properties }) => Properties?.Environment?.Variables ?? {});
+  const caller = variables.find(({ MINUTEHAND_WEBHOOK_TOPIC }) => MINUTEHAND_WEBHOOK_TOPIC === topic);
+  const { Ref: LogicalResourceId } = (caller?.MINUTEHAND_WEBHOOK_SECRET ?? {}) as { readonly Ref?: string };
+  if (LogicalResourceId === undefined) return undefined;
+  try {
+    const { CloudFormationClient, DescribeStackResourceCommand } = await import(
+      "@aws-sdk/client-cloudformation"
+    );
+    const asked = new DescribeStackResourceCommand({ StackName: name, LogicalResourceId });
+    const { StackResourceDetail } = await new CloudFormationClient(settings()).send(asked);
+    const read = new GetSecretValueCommand({ SecretId: StackResourceDetail?.PhysicalResourceId });
+    return (await secretsClient().send(read)).SecretString;
+  } catch (thrown) {
+    throw unavailable(`the secret of the topic ${topic} could not be read`, thrown);
+  }
 }
 
 /** `does`: what the template was asked for. */

@@ -7,6 +7,7 @@ import { addDead } from "./commands/dead.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEnqueue } from "./commands/enqueue.ts";
 import { addErase } from "./commands/erase.ts";
+import { addEvent } from "./commands/event.ts";
 import { addExport } from "./commands/export.ts";
 import { addForecast } from "./commands/forecast.ts";
 import { addGet } from "./commands/get.ts";
@@ -112,6 +113,8 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   addPauses(program, open);
   program.commandsGroup("Recurring jobs:");
   addSchedules(program, open);
+  program.commandsGroup("Events:");
+  addEvent(program, open);
   program.commandsGroup("Webhooks:");
   addReceiverSecret(program, open);
   program.commandsGroup("Stacks:");

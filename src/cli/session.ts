@@ -63,23 +63,11 @@ export function nameToAws(options: GlobalOptions, env: Surroundings["env"]): voi
 }
 
 export function createSession(options: GlobalOptions, surroundings: Surroundings): Session {
-  const { env, folder, stdin, stderr } = surroundings;
+  const { env, stdin, stderr } = surroundings;
   nameToAws(options, env);
   const output = createOutput(surroundings, { json: options.json === true, color: options.color });
-  let found: Promise<Target> | undefined;
-  let named: string | undefined;
+  const { target, ...lookups } = lookUpWith(options, surroundings, output);
   let undo: (() => Promise<void>) | undefined;
-  const find = async (timeout?: number) => {
-    const target = await findTarget(options, surroundings, timeout);
-    named = target.by;
-    const note = noteOf(target, env, stderr.isTTY === true && !output.json);
-    if (note !== undefined) output.note(note);
-    return target;
-  };
-  const target = (timeout?: number) => {
-    found ??= find(timeout);
-    return found;
-  };
   const ask = (question: string) => askOn(surroundings, question);
   return {
     options,
@@ -87,13 +75,7 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     output,
     progress: createProgress(surroundings),
     target: () => target(),
-    async ownStack() {
-      const { own, url } = await target();
-      if (own || !isLoopback(new URL(url).hostname)) return own;
-      const stack = await findOwnStack(folder, LOCAL_PATIENCE);
-      return stack && servesAt(stack.record, url) ? stack : undefined;
-    },
-    named: () => named,
+    ...lookups,
     async client(patience = USUAL) {
       const access = accessOf(await target(patience.timeout));
       return withHint(() => createClient({ ...access, ...patience }));
@@ -109,6 +91,34 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
     },
     undo: async () => undo?.(),
     confirm: async (question) => /^y(es)?$/i.test(await ask(`${question} [y/N]`)),
+  };
+}
+
+/** Finds the target once, at its first use, and says then which one it is. `timeout`: how long a local API may take to answer, ms. */
+function lookUpWith(options: GlobalOptions, surroundings: Surroundings, output: Output) {
+  const { env, folder, stderr } = surroundings;
+  let found: Promise<Target> | undefined;
+  let named: string | undefined;
+  const find = async (timeout?: number) => {
+    const target = await findTarget(options, surroundings, timeout);
+    named = target.by;
+    const note = noteOf(target, env, stderr.isTTY === true && !output.json);
+    if (note !== undefined) output.note(note);
+    return target;
+  };
+  const target = (timeout?: number) => {
+    found ??= find(timeout);
+    return found;
+  };
+  return {
+    target,
+    async ownStack() {
+      const { own, url } = await target();
+      if (own || !isLoopback(new URL(url).hostname)) return own;
+      const stack = await findOwnStack(folder, LOCAL_PATIENCE);
+      return stack && servesAt(stack.record, url) ? stack : undefined;
+    },
+    named: () => named,
   };
 }
 

@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -14,9 +15,9 @@ type Asked = { readonly isError: boolean; readonly text: string; readonly json: 
 async function agent(url: string, ...args: readonly string[]) {
   const client = new Client({ name: "agent", version: "1" });
   const env = { ...(process.env as Record<string, string>), MINUTEHAND_URL: url };
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args: [MAIN, "mcp", ...args], env }),
-  );
+  // A local stack may run in the folder of the tests.
+  const started = { command: process.execPath, args: [MAIN, "mcp", ...args], env, cwd: tmpdir() };
+  await client.connect(new StdioClientTransport(started));
   return {
     client,
     tools: async () => (await client.listTools()).tools,

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { pythonTest } from "../support/python.ts";
@@ -14,6 +15,8 @@ function start(
   stdout: "pipe" | number = "pipe",
 ): { child: ChildProcess; said: { out: string; err: string } } {
   const child = spawn(process.execPath, [MAIN, ...args], {
+    // A local stack may run in the folder of the tests.
+    cwd: tmpdir(),
     env: { ...process.env, MINUTEHAND_URL: url },
     stdio: ["pipe", stdout, "pipe"],
   });
@@ -93,6 +96,7 @@ pythonTest.each([
   const range = ["--from", "2026-03-01T09:00:00Z", "--to", "2026-03-01T10:00:00Z"];
   const args = [process.execPath, MAIN, "cancel", "--topic", "orders", ...range];
   const child = spawn("python3", ["-c", ON_TERMINAL, ...args], {
+    cwd: tmpdir(),
     env: { ...process.env, MINUTEHAND_URL: api.url },
     stdio: ["pipe", "pipe", "inherit"],
   });

@@ -1,6 +1,13 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
+import { secretsManagerOperations } from "../../local/services/secrets-manager.ts";
 import { receiverSecret } from "../../src/consumer/webhook/receiver-secret.ts";
+import { writeRunnerRecord } from "../support/runner-record.ts";
 import { type } from "./command-line.ts";
+import { scriptAccount } from "./scripted-account.ts";
 
 const TOPIC = "A".repeat(44);
 const secretFor = (url: string, input: string) => type(undefined, ["receiver-secret", url], { input });
@@ -32,4 +39,71 @@ test("it does not read the topic's secret from a terminal, which would show it",
   });
   expect(code).toBe(2);
   expect(err).toContain("stdin must have");
+});
+
+test("with --topic it takes the current secret of the topic from the local stack, and reads no stdin", async () => {
+  const url = "http://127.0.0.1:3000";
+  const versions = [{ id: "1", value: TOPIC, stages: ["AWSCURRENT"], createdAt: 0 }];
+  const file = { read: () => ({ "Jobs-Secret": versions }), write: () => {} };
+  const place = { region: "us-east-1", account: "0" };
+  const endpoint = await startAwsEndpoint(secretsManagerOperations({ ...place, file, now: () => 0 }), {
+    key: "of-this-run",
+  });
+  await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+  writeRunnerRecord(folder.path, {
+    url: new URL(endpoint.url).origin,
+    services: endpoint.url,
+    webhookSecrets: { callbacks: "arn:aws:secretsmanager:us-east-1:0:secret:Jobs-Secret" },
+  });
+  const secretOf = (topic: string) =>
+    type(undefined, ["receiver-secret", url, "--topic", topic], { env: {}, folder: folder.path });
+  expect(await secretOf("callbacks")).toMatchObject({
+    code: 0,
+    out: `${receiverSecret(TOPIC, url)}\n`,
+    err: "",
+  });
+  expect(await secretOf("toString")).toMatchObject({
+    code: 1,
+    out: "",
+    err: 'minutehand: --topic must name a webhook topic of the local stack, got "toString"; it has: callbacks\n',
+  });
+  await endpoint.stop();
+});
+
+test("with --topic it needs a local stack", async () => {
+  const { code, err } = await type(undefined, [
+    "receiver-secret",
+    "https://shop.example",
+    "--topic",
+    "callbacks",
+  ]);
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: expect.stringContaining("--topic needs --stack, or a local stack"),
+  });
+});
+
+test("with --topic and --stack it takes the secret of the deployed topic", async () => {
+  const url = "https://shop.example";
+  const Variables = { MINUTEHAND_WEBHOOK_TOPIC: "callbacks", MINUTEHAND_WEBHOOK_SECRET: { Ref: "Secret1" } };
+  const template = {
+    Resources: {
+      Other: { Type: "AWS::Lambda::Function", Properties: {} },
+      Caller: { Type: "AWS::Lambda::Function", Properties: { Environment: { Variables } } },
+    },
+  };
+  const stack = { status: "UPDATE_COMPLETE", outputs: [], template, resources: { Secret1: "arn:secret" } };
+  const account = { stacks: { Shop: stack }, secrets: { "arn:secret": TOPIC } };
+  await using _ = await scriptAccount(account);
+  const secretOf = (topic: string) =>
+    type(undefined, ["receiver-secret", url, "--topic", topic, "--stack", "Shop"], { env: {} });
+  expect(await secretOf("callbacks")).toMatchObject({
+    code: 0,
+    out: `${receiverSecret(TOPIC, url)}\n`,
+    err: "",
+  });
+  expect(await secretOf("orders")).toMatchObject({
+    code: 1,
+    err: 'minutehand: --topic must name a webhook topic of the stack Shop, got "orders"\n',
+  });
 });

@@ -4,20 +4,29 @@ import { answerOfTable, type ScriptedTable } from "./scripted-table.ts";
 
 type Output = { key: string; value: string; description?: string };
 
-type Stack = { status: string; outputs: Output[]; template?: object; tags?: Record<string, string> };
+type Stack = {
+  status: string;
+  outputs: Output[];
+  template?: object;
+  tags?: Record<string, string>;
+  /** Physical ids by logical ids. */
+  resources?: Record<string, string>;
+};
 
 /** What an AWS account answers. It refuses calls for what is absent here. */
 export type Account = {
   arn?: string;
   stacks?: Record<string, Stack>;
   concurrency?: number;
+  /** The values of secrets by their ARNs. */
+  secrets?: Record<string, string>;
   /** The tables by their names. Calls change them. */
   tables?: Record<string, ScriptedTable>;
 };
 
 type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
 
-/** Plays STS, CloudFormation and Lambda of an account. Until it is disposed, environment variables lead the SDK to it. */
+/** Plays STS, CloudFormation, Lambda, DynamoDB and Secrets Manager of an account. Until it is disposed, environment variables lead the SDK to it. */
 export async function scriptAccount(account: Account): Promise<Scripted> {
   const receiver = await startReceiver(({ url }, response) => {
     const { body: sent = "", headers = {} } = receiver.received.at(-1) ?? {};
@@ -27,11 +36,13 @@ export async function scriptAccount(account: Account): Promise<Scripted> {
       ? settingsOf(account)
       : target.includes("DynamoDB")
         ? answerOfTable(account.tables ?? {}, target, JSON.parse(sent))
-        : answerOf(account, asked.get("Action"), asked.get("StackName") ?? "");
+        : target.includes("secretsmanager")
+          ? secretOf(account, JSON.parse(sent).SecretId)
+          : answerOf(account, asked);
     response.writeHead(status).end(body);
   });
   const endpoint = `http://127.0.0.1:${receiver.port}`;
-  for (const service of ["STS", "CLOUDFORMATION", "LAMBDA", "DYNAMODB"])
+  for (const service of ["STS", "CLOUDFORMATION", "LAMBDA", "DYNAMODB", "SECRETS_MANAGER"])
     vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
@@ -57,7 +68,15 @@ function settingsOf({ concurrency }: Account): { status: number; body: string } 
   return { status: 200, body: JSON.stringify({ AccountLimit }) };
 }
 
-function answerOf({ arn, stacks = {} }: Account, action: string | null, name: string) {
+function secretOf({ secrets = {} }: Account, arn: string): { status: number; body: string } {
+  const SecretString = secrets[arn];
+  if (SecretString === undefined) return { status: 400, body: JSON.stringify({ message: "not authorized" }) };
+  return { status: 200, body: JSON.stringify({ SecretString }) };
+}
+
+function answerOf({ arn, stacks = {} }: Account, asked: URLSearchParams) {
+  const action = asked.get("Action");
+  const name = asked.get("StackName") ?? "";
   if (action === "GetCallerIdentity") {
     return arn === undefined
       ? refused(403, "ExpiredToken", "the token has expired")
@@ -69,6 +88,11 @@ function answerOf({ arn, stacks = {} }: Account, action: string | null, name: st
     return stack.template === undefined
       ? refused(403, "AccessDenied", "not authorized")
       : result(action, `<TemplateBody><![CDATA[${JSON.stringify(stack.template)}]]></TemplateBody>`);
+  }
+  if (action === "DescribeStackResource") {
+    const id = stack.resources?.[asked.get("LogicalResourceId") ?? ""];
+    const detail = `<StackResourceDetail><PhysicalResourceId>${id}</PhysicalResourceId></StackResourceDetail>`;
+    return result(action, detail);
   }
   const outputs = stack.outputs.map(
     ({ key, value, description }) =>

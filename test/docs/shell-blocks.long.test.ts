@@ -33,7 +33,7 @@ set -euo pipefail
 later() { printf '%s\\t' "$@" >> "$LATER"; printf '\\n' >> "$LATER"; }
 curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }
 minutehand() {
-  case " $* " in *" --stack "* | " local "* | " console "* | " tail "* | " doctor "*) later minutehand "$@"; return;; esac
+  case " $* " in *" --stack "* | " local "* | " console "* | " tail "* | " doctor "* | " event "* | " receiver-secret "*" --topic "*) later minutehand "$@"; return;; esac
   case " $* " in *" --yes "* | *" --dry-run "* | *" --key "*) ;; " cancel --topic "* | " reschedule --topic "* | " redrive "*" --from "*) set -- "$@" --yes;; esac
   node "$ROOT/src/cli/main.ts" "$@"
 }
@@ -90,7 +90,8 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
     return `${name}Command` in (clients[service ?? ""] ?? {}) ? undefined : "no such operation";
   },
   minutehand([name, ...args]) {
-    const command = program.commands.find((one) => one.name() === name);
+    const outer = program.commands.find((one) => one.name() === name);
+    const command = outer?.commands.find((one) => one.name() === args[0]) ?? outer;
     const known = [...program.options, ...(command?.options ?? [])].map(({ long }) => long);
     const unknown = args.filter((arg) => arg.startsWith("--") && !known.includes(arg));
     return command && unknown.length === 0 ? undefined : `no such command or option: ${unknown.join(" ")}`;
@@ -132,7 +133,13 @@ beforeEach(async () => {
       EVENTS_URL: "e",
     },
     ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
-    ...{ SERVICES: "http://127.0.0.1:4501", SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
+    ...{
+      SQS: "http://127.0.0.1:4501",
+      SECRETS: "http://127.0.0.1:4502/key",
+      SECRET: "s",
+      SECRET_ARN: "arn",
+      OLD_VERSION: "v",
+    },
   };
   await api.call("PUT", "/schedules/daily-report", {
     body: { topic: "reminders", body: 1, expression: "rate(1 day)" },

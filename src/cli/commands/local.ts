@@ -25,9 +25,9 @@ To use another service instead of an embedded one, set AWS_ENDPOINT_URL_DYNAMODB
 AWS_ENDPOINT_URL_SQS, AWS_ENDPOINT_URL_SCHEDULER, AWS_ENDPOINT_URL_SECRETS_MANAGER or
 AWS_ENDPOINT_URL_EVENTBRIDGE to its URL. If any AWS_ENDPOINT_URL* is set, functions also get the
 region and the keys of this shell. They then call AWS itself for each service that has no such
-variable. To put events, use the URL "services" in runner.json in the data folder as the endpoint of
-EventBridge. Its path is the key of this run. Requests need no signature. Webhooks may call http:
-URLs and this machine. The secrets of webhooks are in secrets.json in the data folder.`;
+variable. "endpoints" in runner.json in the data folder has the addresses of all services, for
+aws --endpoint-url or an SDK. They take any signature. To put an event: minutehand event put. Webhooks
+may call http: URLs and this machine. Their secrets: minutehand receiver-secret <url> --topic <topic>.`;
 
 export function addLocal(program: Command, { nodeVersion, env }: Surroundings): void {
   const command = program

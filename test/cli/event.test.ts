@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type AwsEndpoint, startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
+import { createEventBridgeService } from "../../local/services/event-bridge.ts";
+import { startReceiver } from "../support/receiver.ts";
+import { writeRunnerRecord } from "../support/runner-record.ts";
+import { type Typed, type } from "./command-line.ts";
+import { scriptAccount } from "./scripted-account.ts";
+
+const PAID = ["event", "put", "--source", "shop", "--detail-type", "OrderPaid", "--detail"];
+const AT = Date.parse("2026-03-01T09:00:00Z");
+
+afterEach(() => vi.unstubAllEnvs());
+
+describe("event put on a local stack", () => {
+  let folder: string;
+  let endpoint: AwsEndpoint;
+  let sent: { queue: string; event: object }[];
+  let url: string;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), "minutehand-"));
+    sent = [];
+    const service = createEventBridgeService({ region: "us-east-1", account: "0", now: () => AT });
+    const rule = (bus: string) => ({ bus, sources: ["shop"], queueArns: [`arn:${bus}`] });
+    service.start({
+      rules: [rule("default"), rule("orders")] as never,
+      buses: ["orders"],
+      send: async (queue, body) => sent.push({ queue, event: JSON.parse(body) }),
+      log: () => {},
+    });
+    endpoint = await startAwsEndpoint(service.operations, { key: "of-this-run" });
+    url = new URL(endpoint.url).origin;
+    writeRunnerRecord(folder, { url, services: endpoint.url });
+  });
+  afterEach(async () => {
+    await endpoint.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const put = (args: string[], typed: Typed = {}) => type(undefined, args, { env: {}, folder, ...typed });
+
+  test("puts it on the default bus, and says which stack took it", async () => {
+    const { code, out, err } = await put([...PAID, '{"orderId": 17}']);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const id = /^put event ([0-9a-f-]{36}) on the bus default of the local stack of (.*)\n$/.exec(out);
+    expect(id?.[2]).toBe(folder);
+    const event = { source: "shop", "detail-type": "OrderPaid", detail: { orderId: 17 } };
+    expect(sent).toEqual([
+      { queue: "arn:default", event: expect.objectContaining({ ...event, id: id?.[1] }) },
+    ]);
+  });
+
+  test("puts it on the bus of --bus, and takes its detail from stdin or a file", async () => {
+    const detail = join(folder, "paid.json");
+    writeFileSync(detail, '{"orderId": 18}');
+    const answers = [
+      await put([...PAID, "-", "--bus", "orders", "--json"], { input: '{"orderId": 17}' }),
+      await put([...PAID, `@${detail}`, "--json"]),
+    ];
+    expect(answers.map(({ code, lines }) => [code, lines])).toEqual([
+      [0, [{ eventId: expect.any(String), bus: "orders" }]],
+      [0, [{ eventId: expect.any(String), bus: "default" }]],
+    ]);
+    expect(sent).toMatchObject([
+      { queue: "arn:orders", event: { detail: { orderId: 17 } } },
+      { queue: "arn:default", event: { detail: { orderId: 18 } } },
+    ]);
+  });
+
+  test("also finds the bus if --url names the stack of the folder", async () => {
+    expect((await put([...PAID, "{}", "--url", url])).code).toBe(0);
+    expect(sent).toHaveLength(1);
+  });
+
+  test("goes to no other place if --url names another local stack, whose bus only its folder knows", async () => {
+    const { code, err } = await put([...PAID, "{}", "--url", "http://127.0.0.1:2"]);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^minutehand: only its own folder knows the bus of the local stack at http:\/\/127/);
+    expect(sent).toEqual([]);
+  });
+
+  test.each([
+    ["[1]", "--detail must be a JSON object, because the detail of an event is one"],
+    ["{", "--detail must be JSON, @file, or - to read stdin"],
+  ])("refuses the detail %s", async (detail, error) => {
+    const { code, err } = await put([...PAID, detail]);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(error) });
+    expect(sent).toEqual([]);
+  });
+
+  test("fails if the bus refuses the event", async () => {
+    const args = ["event", "put", "--source", "aws.s3", "--detail-type", "x", "--detail", "{}"];
+    expect(await put(args)).toMatchObject({
+      code: 1,
+      err: `minutehand: the local stack of ${folder} refused the event: NotAuthorizedForSourceException: Not authorized for the source.\n`,
+    });
+    const nameless = await put([...PAID, "{}", "--bus", ""]);
+    expect(nameless).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(
+        `the local stack of ${folder} refused AWSEvents.PutEvents: 1 validation error`,
+      ),
+    });
+  });
+});
+
+test("event put with --stack puts the event on AWS, signed with the user's credentials for the queue's region", async () => {
+  const api = "https://abc.execute-api.eu-west-1.amazonaws.com";
+  await using _ = await scriptAccount({
+    stacks: { Shop: { status: "UPDATE_COMPLETE", outputs: [{ key: "ApiUrl", value: api }] } },
+  });
+  await using bridge = await startReceiver((_, response) =>
+    response.end(JSON.stringify({ FailedEntryCount: 0, Entries: [{ EventId: "e-1" }] })),
+  );
+  vi.stubEnv("AWS_ENDPOINT_URL_EVENTBRIDGE", `http://127.0.0.1:${bridge.port}`);
+  const { code, out } = await type(undefined, [...PAID, '{"orderId": 17}', "--stack", "Shop"], { env: {} });
+  expect({ code, out }).toEqual({ code: 0, out: "put event e-1 on the bus default of EventBridge\n" });
+  const [{ headers, body }] = bridge.received as [(typeof bridge.received)[number]];
+  expect(headers.authorization).toContain("/eu-west-1/events/aws4_request");
+  expect(JSON.parse(body)).toEqual({
+    Entries: [{ Source: "shop", DetailType: "OrderPaid", Detail: '{"orderId":17}' }],
+  });
+});
