@@ -1,7 +1,6 @@
-import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { MOST_SWEEPERS } from "../core/constants.ts";
 import { requirePackages } from "../general/optional-packages.ts";
-import { settings } from "./clients.ts";
+import { dynamoClient, settings } from "./clients.ts";
 import { ownTags } from "./tags.ts";
 import { unavailable } from "./unknown.ts";
 
@@ -17,7 +16,9 @@ export type DeployedStack = {
 
 /** The region that the SDK would use. `undefined` if neither the environment nor the profile names one. */
 export function usualRegion(): Promise<string | undefined> {
-  return new LambdaClient(settings()).config.region().catch(() => undefined);
+  return dynamoClient()
+    .config.region()
+    .catch(() => undefined);
 }
 
 /** The ARN of the user or role of the credentials. The call needs no permission. */
@@ -133,6 +134,8 @@ type TemplateResource = {
 
 export async function freeConcurrency(region?: string): Promise<number> {
   try {
+    requirePackages("this check", "@aws-sdk/client-lambda");
+    const { GetAccountSettingsCommand, LambdaClient } = await import("@aws-sdk/client-lambda");
     const client = new LambdaClient(settingsIn(region));
     const { AccountLimit } = await client.send(new GetAccountSettingsCommand({}));
     return AccountLimit?.UnreservedConcurrentExecutions ?? 0;
