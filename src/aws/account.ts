@@ -1,8 +1,7 @@
-import { GetAccountSettingsCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { GetSecretValueCommand } from "@aws-sdk/client-secrets-manager";
 import { MOST_SWEEPERS } from "../core/constants.ts";
 import { requirePackages } from "../general/optional-packages.ts";
-import { secretsClient, settings } from "./clients.ts";
+import { dynamoClient, secretsClient, settings } from "./clients.ts";
 import { ownTags } from "./tags.ts";
 import { unavailable } from "./unknown.ts";
 
@@ -18,7 +17,9 @@ export type DeployedStack = {
 
 /** The region that the SDK would use. `undefined` if neither the environment nor the profile names one. */
 export function usualRegion(): Promise<string | undefined> {
-  return new LambdaClient(settings()).config.region().catch(() => undefined);
+  return dynamoClient()
+    .config.region()
+    .catch(() => undefined);
 }
 
 /** The ARN of the user or role of the credentials. The call needs no permission. */
@@ -154,6 +155,8 @@ type TemplateResource = {
 
 export async function freeConcurrency(region?: string): Promise<number> {
   try {
+    requirePackages("this check", "@aws-sdk/client-lambda");
+    const { GetAccountSettingsCommand, LambdaClient } = await import("@aws-sdk/client-lambda");
     const client = new LambdaClient(settingsIn(region));
     const { AccountLimit } = await client.send(new GetAccountSettingsCommand({}));
     return AccountLimit?.UnreservedConcurrentExecutions ?? 0;
