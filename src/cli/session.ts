@@ -92,6 +92,7 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
 
 async function askOn({ stdin, stderr }: Surroundings, question: string): Promise<string> {
   stderr.write(`${question} `);
+  if (stdin.readableEnded) return "";
   // In readline's terminal mode, Ctrl-C would not send a signal to the process.
   const lines = createInterface({ input: stdin, terminal: false });
   try {
