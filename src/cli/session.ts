@@ -128,6 +128,7 @@ function accessOf({ url, auth, region }: Target) {
 
 async function askOn({ stdin, stderr }: Surroundings, question: string): Promise<string> {
   stderr.write(`${question} `);
+  if (stdin.readableEnded) return "";
   // In readline's terminal mode, Ctrl-C would not send a signal to the process.
   const lines = createInterface({ input: stdin, terminal: false });
   try {

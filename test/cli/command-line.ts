@@ -1,5 +1,6 @@
 import { tmpdir } from "node:os";
 import { Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { run } from "../../src/cli/run.ts";
 import { START } from "../support/world.ts";
 import type { ServedApi } from "./served-api.ts";
@@ -38,7 +39,7 @@ export async function type(
   const code = await run(args, {
     env: typed.env ?? { MINUTEHAND_URL: api?.url ?? NOWHERE },
     folder: typed.folder ?? tmpdir(),
-    stdin: Object.assign(Readable.from(input === "" ? [] : [Buffer.from(input)]), { isTTY: terminal }),
+    stdin: Object.assign(Readable.from(typedLines(input)), { isTTY: terminal }),
     stdout: sinkOf(written, "out", terminal),
     stderr: sinkOf(written, "err", terminal),
     clock: typed.clock ?? api?.world.now ?? (() => START),
@@ -57,6 +58,14 @@ export async function type(
         .map((line) => JSON.parse(line));
     },
   };
+}
+
+/** The lines of the input, each after the program has had the time to read the one before, as a person types them. */
+async function* typedLines(input: string): AsyncGenerator<Buffer> {
+  for (const line of input.match(/[^\n]*\n|[^\n]+$/g) ?? []) {
+    yield Buffer.from(line);
+    await setImmediate();
+  }
 }
 
 function sinkOf(written: { out: string; err: string }, name: "out" | "err", terminal: boolean) {

@@ -1,9 +1,11 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -14,6 +16,12 @@ import packageJson from "../../package.json" with { type: "json" };
 import { blocks, fileOf } from "../docs/blocks.ts";
 import { type } from "./command-line.ts";
 
+const NPM_DEFAULT = 'echo "Error: no test specified" && exit 1';
+const CDK_TEMPLATE = join(
+  import.meta.dirname,
+  "../../node_modules/aws-cdk/lib/init-templates/app/typescript",
+);
+
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "minutehand-init-"));
@@ -22,6 +30,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const init = (...topics: string[]) =>
   type(undefined, ["init", ...topics.flatMap((topic) => ["--topic", topic])], { folder });
+const flagged = (...flags: string[]) => type(undefined, ["init", "--topic", "refund", ...flags], { folder });
 const read = (path: string): string => readFileSync(join(folder, path), "utf8");
 const manifest = () => JSON.parse(read("package.json"));
 function write(path: string, text: string): void {
@@ -34,23 +43,33 @@ const files = (): string[] =>
     .sort();
 
 describe("in an empty folder", () => {
-  test("init writes an app, a handler and a test for each topic, and what npm needs", async () => {
+  test("init writes an app, a client, a handler and a test for each topic, and what npm needs", async () => {
     const { code, out } = await init("order-timeout", "refund");
     expect(code).toBe(0);
     expect(files()).toEqual([
-      ...[".gitignore", "app.ts", "cdk.json"],
+      ...[".gitignore", "app.ts", "cdk.json", "jobs/client.ts"],
       ...["jobs/order-timeout.test.ts", "jobs/order-timeout.ts"],
       ...["jobs/refund.test.ts", "jobs/refund.ts", "jobs/topics.ts"],
       ...["package.json", "tsconfig.json"],
     ]);
     expect(JSON.parse(read("cdk.json"))).toEqual({ app: "node app.ts" });
     expect(read("app.ts")).toContain('queue.addHandler("refund", "jobs/refund.ts");');
+    expect(out).toMatch(/^A new CDK app, ES modules: handlers in jobs\/, tests in jobs\/ for node:test\n/);
     expect(out).toContain("npm install\n  npm test\n  npm run local\n  npx minutehand enqueue order-timeout");
+  });
+
+  test("app, client, handlers and tests have the type of the topics", async () => {
+    await init("order-timeout", "refund");
+    expect(read("app.ts")).toContain("new DelayQueue<Topics>(");
+    expect(read("jobs/client.ts")).toContain("createClient<Topics>(");
+    expect(read("jobs/refund.ts")).toContain('consumer<Topics, "refund">(');
+    expect(read("jobs/refund.test.ts")).toContain('createTestQueue<Pick<Topics, "refund">>(');
   });
 
   test("package.json has the scripts, and the packages in the versions of this package", async () => {
     await init("refund");
-    const { scripts, dependencies, devDependencies } = manifest();
+    const { type, scripts, dependencies, devDependencies } = manifest();
+    expect(type).toBe("module");
     expect(scripts).toMatchObject({ local: "minutehand local", synth: "cdk synth --quiet" });
     expect(scripts.test).toMatch(/^node --test /);
     expect(dependencies).toEqual({ minutehand: `^${packageJson.version}` });
@@ -59,14 +78,43 @@ describe("in an empty folder", () => {
       expect(devDependencies[name]).toBe(versions[name]);
   });
 
-  test("on a terminal init asks for the topics", async () => {
-    const { code, err } = await type(undefined, ["init"], {
-      folder,
-      terminal: true,
-      input: "refund, reminder\n",
+  test("the type that npm init writes unasked counts for nothing while there is no code", async () => {
+    write("package.json", JSON.stringify({ type: "commonjs", scripts: { test: NPM_DEFAULT } }));
+    await init("refund");
+    expect(manifest()).toMatchObject({ type: "module", scripts: { test: 'node --test "jobs/*.test.ts"' } });
+  });
+
+  test("--module commonjs writes CommonJS, which tsx runs", async () => {
+    await flagged("--module", "commonjs");
+    expect(manifest()).toMatchObject({
+      type: "commonjs",
+      scripts: { test: 'tsx --test "jobs/*.test.ts"' },
+      devDependencies: { tsx: expect.any(String) },
     });
-    expect({ code, err }).toEqual({ code: 0, err: "Topics, such as order-timeout refund: " });
-    expect(files()).toContain("jobs/reminder.ts");
+    expect(JSON.parse(read("cdk.json"))).toEqual({ app: "npx tsx app.ts" });
+    expect(read("jobs/refund.test.ts")).toContain('from "./refund";');
+    expect(JSON.parse(read("tsconfig.json")).compilerOptions).not.toHaveProperty("erasableSyntaxOnly");
+  });
+
+  test("--runner vitest brings Vitest", async () => {
+    await flagged("--runner", "vitest");
+    expect(read("jobs/refund.test.ts")).toContain('from "vitest";');
+    const { scripts, devDependencies } = manifest();
+    expect({ scripts, devDependencies }).toMatchObject({
+      scripts: { test: "vitest run" },
+      devDependencies: { vitest: packageJson.devDependencies.vitest },
+    });
+  });
+
+  test.each([
+    ["refund, reminder\n", '"node:test"'],
+    ["refund, reminder\n\n", '"node:test"'],
+    ["refund, reminder\nvitest\n", '"vitest"'],
+  ])("on a terminal init asks for the topics and the runner: %j", async (input, runner) => {
+    const { code, err } = await type(undefined, ["init"], { folder, terminal: true, input });
+    const asked = "Topics, such as order-timeout refund: What runs the tests, node or vitest? [node] ";
+    expect({ code, err }).toEqual({ code: 0, err: asked });
+    expect(read("jobs/reminder.test.ts")).toContain(runner);
   });
 
   test.each([
@@ -78,9 +126,19 @@ describe("in an empty folder", () => {
       "the topic 'Refund' is invalid. It must be 1 to 50 characters of a-z, 0-9 and -.",
     ],
     [
+      ["init"],
+      { terminal: true, input: "refund\nmocha\n" },
+      "the runner 'mocha' is invalid. It must be node or vitest.",
+    ],
+    [
       ["init", "--topic", "Refund"],
       {},
       "option '--topic <topic>' argument 'Refund' is invalid. It must be 1 to 50 characters of a-z, 0-9 and -.",
+    ],
+    [
+      ["init", "--topic", "refund", "--runner", "jest"],
+      {},
+      "--runner jest needs a project with Jest, such as the one of cdk init app --language typescript",
     ],
   ] as const)("%j with %j is refused, and nothing is written", async (args, typed, refusal) => {
     const { code, err } = await type(undefined, args, { ...typed, folder });
@@ -93,17 +151,27 @@ describe("in an empty folder", () => {
 describe("in a folder with files", () => {
   test("init overwrites nothing, and names what it leaves", async () => {
     write("tsconfig.json", "{ mine }");
-    write("app.ts", "mine");
+    write("cdk.json", "mine");
     write("jobs/refund.ts", "mine");
     const { out } = await init("refund");
-    expect(["tsconfig.json", "app.ts", "jobs/refund.ts"].map(read)).toEqual(["{ mine }", "mine", "mine"]);
+    expect(["tsconfig.json", "cdk.json", "jobs/refund.ts"].map(read)).toEqual(["{ mine }", "mine", "mine"]);
     expect(out).toContain("left  jobs/refund.ts as it is\n");
     // The app is the user's own, so the lines for it are printed.
     expect(out).toContain('queue.addHandler("refund", "jobs/refund.ts");');
   });
 
+  test("beside a program of the user's that is called app.ts, the CDK app stands in jobs", async () => {
+    write("app.ts", "mine");
+    write("package.json", '{"type":"module"}');
+    const { out } = await init("refund");
+    expect(read("app.ts")).toBe("mine");
+    expect(JSON.parse(read("cdk.json"))).toEqual({ app: "node jobs/app.ts" });
+    expect(read("jobs/app.ts")).toContain('import type { Topics } from "./topics.ts";');
+    expect(out).not.toContain("Add to");
+  });
+
   test("package.json keeps its own values and its indent, and npm's failing test script is replaced", async () => {
-    const scripts = { test: 'echo "Error: no test specified" && exit 1', local: "mine" };
+    const scripts = { test: NPM_DEFAULT, local: "mine" };
     write(
       "package.json",
       JSON.stringify({ name: "x", scripts, devDependencies: { esbuild: "0.25.0" } }, undefined, 4),
@@ -138,50 +206,163 @@ describe("in a folder with files", () => {
       expect(files()).toEqual(["package.json"]);
     },
   );
+
+  test("--module that contradicts the package is refused", async () => {
+    write("package.json", "{}");
+    write("server.js", "");
+    const { code, err } = await flagged("--module", "esm");
+    expect(code).toBe(2);
+    expect(err).toContain("--module esm does not fit: package.json has no type, which means commonjs");
+    expect(files()).toEqual(["package.json", "server.js"]);
+  });
+});
+
+describe("in a CommonJS program", () => {
+  beforeEach(() => write("server.js", "require('express')"));
+
+  test("the package keeps its type, and Node's runner uses tsx", async () => {
+    write("package.json", "{}");
+    await init("refund");
+    expect(manifest()).not.toHaveProperty("type");
+    expect(manifest().scripts.test).toBe('tsx --test "jobs/*.test.ts"');
+  });
+
+  test("a `node --test` of the user's own does not run the new tests without tsx", async () => {
+    write("package.json", JSON.stringify({ scripts: { test: "node --test" } }));
+    await init("refund");
+    expect(files()).toContain("jobs/refund.spec.ts");
+    expect(manifest().scripts).toMatchObject({
+      test: "node --test",
+      "test:jobs": 'tsx --test "jobs/*.spec.ts"',
+      posttest: "npm run test:jobs",
+    });
+  });
 });
 
 describe("in a CDK app", () => {
-  test("init adds handlers, tests and packages, and prints the lines for the app", async () => {
+  test("init adds handlers, tests, packages and settings, and prints the lines for the app", async () => {
     write("cdk.json", '{"app":"node bin/app.ts"}');
+    write("bin/app.ts", "");
     write("package.json", JSON.stringify({ name: "x", type: "module", scripts: { test: "node old.js" } }));
     write("tsconfig.json", "{}");
-    write(".gitignore", "node_modules\ncdk.out\n");
+    write(".gitignore", "node_modules\ncdk.out");
     const { out } = await init("refund");
     expect(existsSync(join(folder, "app.ts"))).toBe(false);
     expect(manifest().scripts).toMatchObject({
       test: "node old.js",
       "test:jobs": 'node --test "jobs/*.test.ts"',
+      posttest: "npm run test:jobs",
     });
-    expect(out).toContain('const queue = new DelayQueue(this, "Jobs", { topics: { "refund": {} } });');
-    expect(out).toContain("Add to .gitignore:\n\n  .minutehand\n");
-    expect(out).toContain('"rewriteRelativeImportExtensions": true');
-    expect(out).toContain("npm run test:jobs");
+    expect(out).toContain("Add to the stack of your app:");
+    expect(out).toContain(
+      'const queue = new DelayQueue<Topics>(this, "Jobs", { topics: { "refund": {} } });',
+    );
+    expect(read(".gitignore")).toBe("node_modules\ncdk.out\n.minutehand\n");
+    expect(JSON.parse(read("tsconfig.json"))).toEqual({
+      compilerOptions: { rewriteRelativeImportExtensions: true },
+    });
+    expect(out).toMatch(/added to tsconfig\.json\n/);
   });
 
-  test("a CommonJS package gets .mts files, which Node takes for modules", async () => {
-    write("cdk.json", '{"app":"npx ts-node bin/app.ts"}');
-    write("package.json", "{}");
-    const { out } = await init("refund");
-    expect(files()).toContain("jobs/refund.mts");
-    expect(read("jobs/refund.test.mts")).toContain('from "./refund.mts"');
+  test("as cdk init writes it, init fits Jest and CommonJS, and names the stack's file", async () => {
+    cpSync(CDK_TEMPLATE, folder, { recursive: true });
+    renameSync(join(folder, "lib/%name%-stack.template.ts"), join(folder, "lib/shop-stack.ts"));
+    renameSync(join(folder, "test/%name%.test.template.ts"), join(folder, "test/shop.test.ts"));
+    renameSync(join(folder, ".template.gitignore"), join(folder, ".gitignore"));
+    write("cdk.json", '{"app":"npx tsx bin/shop.ts"}');
+    const settings = read("tsconfig.json");
+    const { lines } = await type(undefined, ["init", "--json", "--topic", "refund"], { folder });
+    expect(lines).toMatchObject([
+      {
+        found: { app: "cdk", module: "commonjs", runner: "jest" },
+        wrote: ["jobs/topics.ts", "jobs/client.ts", "jobs/refund.ts", "test/refund.test.ts"],
+        changed: [".gitignore", "package.json"],
+        add: [
+          {
+            to: "lib/shop-stack.ts",
+            lines: expect.arrayContaining(['import type { Topics } from "../jobs/topics";']),
+          },
+        ],
+      },
+    ]);
+    expect(read("test/refund.test.ts")).toContain('import { handler } from "../jobs/refund";');
+    // Jest's names are global there.
+    expect(read("test/refund.test.ts")).not.toMatch(/jest|node:/);
+    expect(read("tsconfig.json")).toBe(settings);
+    expect(manifest().scripts).not.toHaveProperty("posttest");
     expect(manifest()).not.toHaveProperty("type");
-    expect(out).toContain('queue.addHandler("refund", "jobs/refund.mts");');
   });
 
-  test("a package with Vitest gets a test for Vitest", async () => {
+  test("tsx has the version that cdk init takes", async () => {
+    await flagged("--module", "commonjs");
+    const { devDependencies } = JSON.parse(readFileSync(join(CDK_TEMPLATE, "package.json"), "utf8"));
+    expect(manifest().devDependencies.tsx).toBe(devDependencies.tsx);
+  });
+
+  test("a package with Vitest gets a test for Vitest, where its tests are, with its ending", async () => {
     write("cdk.json", "{}");
+    write("src/shop.ts", "");
+    write("test/shop.spec.ts", "");
     const scripts = { test: "vitest run" };
     write("package.json", JSON.stringify({ type: "module", scripts, devDependencies: { vitest: "5.1.1" } }));
     await init("refund");
-    expect(read("jobs/refund.test.ts")).toContain('import { expect, test } from "vitest";');
+    const text = read("test/refund.spec.ts");
+    expect(text).toContain('import { expect, test } from "vitest";');
+    expect(text).toContain('import { handler } from "../src/jobs/refund.ts";');
     expect(manifest().scripts).toMatchObject({ test: "vitest run" });
     expect(manifest().scripts).not.toHaveProperty("test:jobs");
   });
 });
 
+describe("tsconfig.json", () => {
+  beforeEach(() => {
+    write("main.ts", "");
+    write("package.json", '{"type":"module"}');
+  });
+
+  test.each([
+    ["{}", '{\n  "compilerOptions": { "rewriteRelativeImportExtensions": true }}'],
+    [
+      '{\n  // mine: { }\n  "compilerOptions": {\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
+      '{\n  // mine: { }\n  "compilerOptions": {\n    "rewriteRelativeImportExtensions": true,\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
+    ],
+    [
+      '{"extends":"./base.json"}',
+      '{\n  "compilerOptions": { "rewriteRelativeImportExtensions": true },"extends":"./base.json"}',
+    ],
+  ])("%j gets the option that imports of .ts files need, and keeps its own text", async (before, after) => {
+    write("tsconfig.json", before);
+    expect((await init("refund")).out).toContain("added to tsconfig.json");
+    expect(read("tsconfig.json")).toBe(after);
+  });
+
+  test.each([
+    '{ "compilerOptions": { "allowImportingTsExtensions": true } }',
+    '{ "compilerOptions": { /* yes */ "rewriteRelativeImportExtensions": true } }',
+  ])("%j stays", async (text) => {
+    write("tsconfig.json", text);
+    expect((await init("refund")).out).not.toMatch(/compilerOptions/);
+    expect(read("tsconfig.json")).toBe(text);
+  });
+
+  test.each(["{ mine }", '// "compilerOptions": {\n{ "compilerOptions": {} }'])(
+    "%j is left, and the line is printed",
+    async (text) => {
+      write("tsconfig.json", text);
+      const { out } = await init("refund");
+      expect(read("tsconfig.json")).toBe(text);
+      expect(out).toContain(
+        'Add to compilerOptions in tsconfig.json:\n\n  "rewriteRelativeImportExtensions": true',
+      );
+    },
+  );
+});
+
 test("--json prints what was written, left, and is to be added", async () => {
   const { lines } = await type(undefined, ["init", "--json", "--topic", "refund"], { folder });
-  expect(lines).toMatchObject([{ wrote: expect.arrayContaining(["app.ts"]), kept: [], add: [] }]);
+  expect(lines).toMatchObject([
+    { wrote: expect.arrayContaining(["app.ts"]), changed: [], kept: [], add: [] },
+  ]);
 });
 
 test("the page of the first job shows the files that init writes", async () => {

@@ -1,13 +1,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { LocalError } from "../../local/local-error.ts";
 import { plainEnvironment, ROOT } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
 import { blocksOf, fileOf, readPage } from "../docs/blocks.ts";
-import { playLocal } from "./first-hour.ts";
-import { versionOf } from "./version.ts";
+import { expectTestsRan, initialise, playLocal, RUNS, runScripts } from "./first-hour.ts";
 
 const NAME = "CommonJS";
 const PAGE = "docs/guides/commonjs.md";
+/** The files of the page that `init` writes. */
+const WRITTEN = ["jobs/topics.ts", "jobs/order-timeout.ts", "test/order-timeout.test.ts"];
 /** Loads all exports as CommonJS, and then the client as ES module too. Both must give the same class of errors. */
 const REQUIRE = `
 const exported = ["client", "consumer", "webhook", "cdk", "testing"];
@@ -75,7 +77,10 @@ test("a handler that waits for a faked timer is named", async () => {
 });
 `;
 
-/** Follows docs/guides/commonjs.md in the project that `cdk init` writes. The project must compile, pass its tests and synthesise. */
+/**
+ * The first hour in the project that `cdk init` writes, by docs/guides/commonjs.md: `init`, the lines for the stack, Jest, the template, and
+ * `minutehand local`. The user edits no other file.
+ */
 export async function playCommonJs(session: Session, tarball: string): Promise<void> {
   session.progress(NAME);
   // The CDK names the app by its folder.
@@ -86,33 +91,29 @@ export async function playCommonJs(session: Session, tarball: string): Promise<v
     session.run({ name: `${NAME} ${name}`, command, args, cwd, env });
   const cdk = join(ROOT, "node_modules", "aws-cdk", "bin", "cdk");
   await run("cdk init", process.execPath, cdk, "init", "app", "--language", "typescript", "--generate-only");
-  await run("npm install", "npm", "install", "--no-audit", "--no-fund", tarball);
-  // The packages that the page names, in the versions of this repository.
-  const development = ["esbuild", "fauxqs"].map(versionOf);
-  await run(
-    "npm install --save-dev",
-    "npm",
-    "install",
-    "--no-audit",
-    "--no-fund",
-    "--save-dev",
-    ...development,
-  );
+  const settings = readFileSync(join(cwd, "tsconfig.json"), "utf8");
+  const project = { name: "first hour in CommonJS", cwd, handler: "jobs/order-timeout.ts", statement: RUNS };
+  await initialise(session, project, tarball);
   for (const block of blocksOf(PAGE, readPage(PAGE))) {
     const file = fileOf(block);
-    if (file !== undefined) writeFileSync(join(cwd, file), block.text);
+    if (file === undefined) continue;
+    if (WRITTEN.includes(file)) expectText(join(cwd, file), block.text.replace(/^.*\n/, ""));
+    else writeFileSync(join(cwd, file), block.text);
   }
+  expectText(join(cwd, "tsconfig.json"), settings);
   await run("tsc", "npx", "--no-install", "tsc");
-  await run("npm test", "npm", "test");
+  await runScripts(session, project);
+  expectTestsRan(session, project, "PASS test/order-timeout.test.ts");
   writeFileSync(join(cwd, "fake-timers.test.js"), FAKE_TIMERS);
   const config = JSON.stringify({ testMatch: ["**/fake-timers.test.js"] });
   await run("Jest with fake timers", "npx", "--no-install", "jest", "--config", config);
-  await run("cdk synth", process.execPath, cdk, "synth", "--quiet");
   await run("require", process.execPath, "--eval", REQUIRE);
   await run("bundle", process.execPath, "--eval", BUNDLE);
-  const statement = "closed.push(job.body.orderId); // close the order here";
-  const shown = `${statement}\n  console.log(\`job \${job.body.orderId} runs\`);`;
-  const handler = join(cwd, "lib", "close-order.ts");
-  writeFileSync(handler, readFileSync(handler, "utf8").replace(statement, shown));
-  await playLocal(session, { name: "first hour in CommonJS", cwd, handler: "lib/close-order.ts", statement });
+  await playLocal(session, project);
+}
+
+/** Throws if `init` has not written what the page shows, or has changed what it must leave. */
+function expectText(path: string, text: string): void {
+  const actual = readFileSync(path, "utf8");
+  if (actual !== text) throw new LocalError(`${path} is not as expected:\n${actual}`);
 }

@@ -1,11 +1,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { LocalError } from "../../local/local-error.ts";
 import { plainEnvironment } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
-import { said } from "./said.ts";
+import { logOf, said } from "./said.ts";
+import { versionOf } from "./version.ts";
 
 const TOPIC = "order-timeout";
+/** The statement of a handler that `init` writes. */
+export const RUNS = `console.log(\`${TOPIC}: job \${job.body.id} runs\`);`;
 
 export type Project = {
   /** The project's name in lines of progress and in names of logs. */
@@ -32,9 +36,11 @@ export async function playFirstHour(session: Session, tarball: string): Promise<
     name: "first hour",
     cwd: join(session.folder, "hour"),
     handler: `jobs/${TOPIC}.ts`,
-    statement: `console.log(\`${TOPIC}: job \${job.body.id} runs\`);`,
+    statement: RUNS,
   };
   mkdirSync(project.cwd);
+  // It writes that the package is CommonJS, which nobody has asked for.
+  await run(session, project, "npm", "init", "--yes");
   await initialise(session, project, tarball);
   await playLocal(session, project);
   await runScripts(session, project);
@@ -71,7 +77,56 @@ export async function playWorkspace(session: Session, tarball: string): Promise<
   await runScripts(session, project);
 }
 
-async function initialise(session: Session, project: Project, tarball: string): Promise<void> {
+/** A service with Vitest that has its own `app.ts`, code in `src` and tests in `test`. */
+export async function playVitest(session: Session, tarball: string): Promise<void> {
+  const project: Project = {
+    name: "first hour with Vitest",
+    cwd: join(session.folder, "vitest", "shop"),
+    handler: `src/jobs/${TOPIC}.ts`,
+    statement: RUNS,
+  };
+  for (const folder of ["src", "test"]) mkdirSync(join(project.cwd, folder), { recursive: true });
+  const [vitest, version] = versionOf("vitest").split("@");
+  const own = {
+    name: "shop",
+    type: "module",
+    scripts: { test: "vitest run" },
+    devDependencies: { [`${vitest}`]: version },
+  };
+  const compilerOptions = {
+    module: "nodenext",
+    target: "es2024",
+    strict: true,
+    outDir: "dist",
+    types: ["node"],
+    skipLibCheck: true,
+  };
+  const files = {
+    "package.json": JSON.stringify(own),
+    "tsconfig.json": `{\n  // as the service is built\n  "compilerOptions": ${JSON.stringify(compilerOptions)}\n}\n`,
+    "src/app.ts": "export const price = 17;\n",
+    "test/app.test.ts": [
+      'import { expect, test } from "vitest";',
+      'import { price } from "../src/app.js";',
+      'test("the price", () => expect(price).toBe(17));\n',
+    ].join("\n"),
+  };
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(project.cwd, path), text);
+  await initialise(session, project, tarball);
+  await run(session, project, "npm", "run", "check");
+  await runScripts(session, project);
+  expectTestsRan(session, project, "✓ test/order-timeout.test.ts", "✓ test/app.test.ts");
+  await playLocal(session, project);
+}
+
+/** Throws if `npm test` has not printed each of these lines of its runner. */
+export function expectTestsRan(session: Session, { name }: Project, ...lines: readonly string[]): void {
+  const printed = stripVTControlCharacters(readFileSync(logOf(session, `${name} npm test`), "utf8"));
+  const missing = lines.filter((line) => !printed.includes(line));
+  if (missing.length > 0) throw new LocalError(`npm test has not printed ${missing.join(", ")}:\n${printed}`);
+}
+
+export async function initialise(session: Session, project: Project, tarball: string): Promise<void> {
   const timed = clockOf(session, project);
   const install = ["install", "--no-audit", "--no-fund"];
   await timed("npm install minutehand", () => run(session, project, "npm", ...install, tarball));
@@ -80,7 +135,7 @@ async function initialise(session: Session, project: Project, tarball: string): 
   await timed("npm install", () => run(session, project, "npm", ...install));
 }
 
-async function runScripts(session: Session, project: Project): Promise<void> {
+export async function runScripts(session: Session, project: Project): Promise<void> {
   const timed = clockOf(session, project);
   await timed("npm test", () => run(session, project, "npm", "test"));
   await timed("npm run synth", () => run(session, project, "npm", "run", "synth"));

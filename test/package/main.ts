@@ -1,7 +1,7 @@
 /**
  * Tests the package as a user gets it: packs it, installs it into an empty folder, checks its types, installs the CDK, synthesises an app,
- * and runs it locally while a handler is saved. Then plays the documentation's first job, the examples and a CommonJS project with Jest,
- * and measures saves. Needs the npm registry, and takes some minutes.
+ * and runs it locally while a handler is saved. Then plays the documentation's first job, the examples, an app of `cdk init` with Jest and a
+ * service with Vitest, and measures saves. Needs the npm registry, and takes some minutes.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { playCommonJs } from "./commonjs.ts";
 import { openConsoles } from "./console.ts";
 import { faultsIn } from "./contents.ts";
 import { playExamples } from "./examples.ts";
-import { playFirstHour, playWorkspace } from "./first-hour.ts";
+import { playFirstHour, playVitest, playWorkspace } from "./first-hour.ts";
 import { excessIn } from "./plain-install.ts";
 import { logOf, said } from "./said.ts";
 import { measureSaves } from "./saves.ts";
@@ -36,6 +36,7 @@ await runSession("test:package", noOptions, async (session) => {
   await playStart(session, tarball);
   await playFirstHour(session, tarball);
   await playWorkspace(session, tarball);
+  await playVitest(session, tarball);
   await playExistingApp(session, tarball);
   await playExamples(session, app);
   await playCommonJs(session, tarball);

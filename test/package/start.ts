@@ -53,7 +53,7 @@ export async function playExistingApp(session: Session, tarball: string): Promis
   const { add } = await initIn(session, cwd, tarball);
   const [{ lines } = { lines: [] }] = add.filter(({ to }) => to === "the stack of your app");
   writeFileSync(join(cwd, "main.ts"), `${app}${lines.join("\n").replace("(this,", "(stack,")}\n`);
-  for (const script of ["test", "test:jobs", "synth"]) await npm(session, cwd, EXISTING, "run", script);
+  for (const script of ["test", "synth"]) await npm(session, cwd, EXISTING, "run", script);
   const template = readFileSync(join(cwd, "cdk.out", "Shop.template.json"), "utf8");
   if (!template.includes("AWS::Lambda::EventSourceMapping"))
     throw new LocalError("the lines that init printed made no consumer");

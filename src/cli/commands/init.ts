@@ -1,32 +1,60 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { topicName } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
-import { type Plan, planInit, type Read } from "../init/plan.ts";
+import { manifestIn, type Plan, planInit } from "../init/plan.ts";
+import { type Asked, type Folder, knownRunner, MODULES, RUNNERS } from "../init/project.ts";
 import type { Open, Session } from "../session.ts";
 
 const ABOUT = `
-In a folder without cdk.json it writes a CDK app: cdk.json, app.ts, and for each topic a handler and a
-test in jobs/. In a folder with cdk.json it writes the handlers and tests, and prints the lines to add to
-your app. It adds missing scripts and packages to package.json. It overwrites no file.`;
+In a folder without cdk.json it writes a CDK app; in a CDK app it prints the lines to add to your stack.
+For each topic it writes a handler, and a test for the runner that your project has: Jest, Vitest or
+Node's own. The code is an ES module or CommonJS, as your package. It adds missing scripts and packages
+to package.json, and missing lines to .gitignore and tsconfig.json. It overwrites no file.`;
 
 export function addInit(program: Command, open: Open): void {
   const command = program
     .command("init")
     .description("write an app, a handler and a test for each topic, or add them to your CDK app")
     .option("--topic <topic>", "a topic; repeat the flag for more (default: asks, on a terminal)", topicName)
-    .action(async ({ topic }: { topic?: string[] }) => {
+    .addOption(
+      new Option(
+        "--runner <runner>",
+        "what runs the tests (default: what your project has, or node)",
+      ).choices(RUNNERS),
+    )
+    .addOption(
+      new Option(
+        "--module <module>",
+        "the kind of the code (default: your package's, or esm in an empty folder)",
+      ).choices(MODULES),
+    )
+    .action(async ({ topic, ...flags }: { topic?: string[] } & Asked) => {
       const session = open();
-      const topics = topic ?? (await askForTopics(session));
-      const { folder } = session.surroundings;
-      const plan = planIn(folder, [...new Set(topics)]);
-      writeFiles(folder, plan);
+      const folder = folderAt(session.surroundings.folder);
+      const asked = topic === undefined ? await askFor(session, folder, flags) : { topics: topic, ...flags };
+      const plan = withManifest(() => planInit([...new Set(asked.topics)], folder, asked));
+      writeFiles(session.surroundings.folder, plan);
       await tell(session, plan);
     });
-  examples(command, ["minutehand init", "minutehand init --topic order-timeout --topic refund"]);
+  examples(command, [
+    "minutehand init",
+    "minutehand init --topic order-timeout --topic refund",
+    "minutehand init --topic order-timeout --runner vitest",
+  ]);
   command.addHelpText("after", ABOUT);
+}
+
+async function askFor(
+  session: Session,
+  folder: Folder,
+  flags: Asked,
+): Promise<Asked & { topics: readonly string[] }> {
+  const topics = await askForTopics(session);
+  const found = flags.runner ?? withManifest(() => knownRunner(manifestIn(folder)));
+  return { ...flags, topics, runner: found ?? (await askForRunner(session)) };
 }
 
 async function askForTopics({ isAttended, ask }: Session): Promise<string[]> {
@@ -45,17 +73,43 @@ async function askForTopics({ isAttended, ask }: Session): Promise<string[]> {
   }, []);
 }
 
-function planIn(folder: string, topics: readonly string[]): Plan {
-  const read: Read = (path) => {
-    try {
-      return readFileSync(join(folder, path), "utf8");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw new CliError(`${path} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
-    }
+async function askForRunner({ ask }: Session): Promise<NonNullable<Asked["runner"]>> {
+  const named = (await ask("What runs the tests, node or vitest? [node]")) || "node";
+  const runner = RUNNERS.find((one) => one === named);
+  if (runner !== undefined) return runner;
+  throw new UsageError(`the runner '${named}' is invalid. It must be node or vitest.`);
+}
+
+function folderAt(path: string): Folder {
+  return {
+    name: basename(path),
+    files: filesIn(path, "", 5),
+    read(file) {
+      try {
+        return readFileSync(join(path, file), "utf8");
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+        throw new CliError(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
+      }
+    },
   };
+}
+
+/** Names the files of a folder and of `depth - 1` levels below it, without hidden folders, packages and builds. */
+function filesIn(root: string, under: string, depth: number): string[] {
+  const entries = readdirSync(join(root, under), { withFileTypes: true });
+  return entries.flatMap((entry) => {
+    const path = under === "" ? entry.name : `${under}/${entry.name}`;
+    if (entry.isFile()) return [path];
+    const isOwn =
+      entry.isDirectory() && !/^(\..*|node_modules|cdk\.out|dist|build|coverage)$/.test(entry.name);
+    return isOwn && depth > 1 ? filesIn(root, path, depth - 1) : [];
+  });
+}
+
+function withManifest<T>(work: () => T): T {
   try {
-    return planInit(topics, basename(folder), read);
+    return work();
   } catch (error) {
     if (error instanceof SyntaxError)
       throw new CliError(`package.json must be a JSON object: ${error.message}`);
@@ -63,25 +117,32 @@ function planIn(folder: string, topics: readonly string[]): Plan {
   }
 }
 
-function writeFiles(folder: string, { write }: Plan): void {
-  for (const [path, text] of Object.entries(write)) {
+function writeFiles(folder: string, { write, change }: Plan): void {
+  for (const [path, text] of Object.entries({ ...write, ...change })) {
     const file = join(folder, path);
     try {
       mkdirSync(dirname(file), { recursive: true });
-      // package.json alone is changed in place: the plan adds to its text.
-      writeFileSync(file, text, { flag: path === "package.json" ? "w" : "wx" });
+      writeFileSync(file, text, { flag: path in change ? "w" : "wx" });
     } catch (error) {
       throw new CliError(`${path} cannot be written: ${(error as NodeJS.ErrnoException).code}`);
     }
   }
 }
 
-async function tell({ output }: Session, { write, kept, add, next }: Plan): Promise<void> {
+async function tell({ output }: Session, { project, write, change, kept, add, next }: Plan): Promise<void> {
+  const { isNewApp, module, runner, jobs, tests } = project;
   const wrote = Object.keys(write);
-  if (output.json) return output.document({ wrote, kept, add, next });
+  const changed = Object.keys(change);
+  const found = { app: isNewApp ? "new" : "cdk", module, runner };
+  if (output.json) return output.document({ found, wrote, changed, kept, add, next });
   const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`.trimEnd());
+  const runs = { node: "node:test", vitest: "Vitest", jest: "Jest" }[runner];
   const text = [
-    ...wrote.map((path) => `${path === "package.json" ? "added to" : "wrote"} ${path}`),
+    `${isNewApp ? "A new CDK app" : "Your CDK app"}, ${module === "esm" ? "ES modules" : "CommonJS"}: ` +
+      `handlers in ${jobs}/, tests in ${tests}/ for ${runs}`,
+    "",
+    ...wrote.map((path) => `wrote ${path}`),
+    ...changed.map((path) => `added to ${path}`),
     ...kept.map((path) => `left  ${path} as it is`),
     ...add.flatMap(({ to, lines }) => ["", `Add to ${to}:`, "", ...indented(lines)]),
     "",

@@ -1,29 +1,29 @@
 /** The texts of the files that `minutehand init` writes. */
+import { importPath, type Project } from "./project.ts";
 
-/** How the new code is written: the ending of its files, and what runs its tests. */
-export type Kind = { readonly ending: "ts" | "mts"; readonly runner: "node" | "vitest" };
+export function topicsImport(from: string, { jobs, module }: Project): string {
+  return `import type { Topics } from "${importPath(from, `${jobs}/topics`, module)}";`;
+}
 
-export const JOBS = "jobs";
-
-export function appFile(topics: readonly string[], stack: string, kind: Kind): string {
+export function appFile(topics: readonly string[], stack: string, path: string, project: Project): string {
   return `import { App, Stack } from "aws-cdk-lib";
 import { DelayQueue } from "minutehand/cdk";
-import type { Topics } from "./${JOBS}/topics.${kind.ending}";
+${topicsImport(path, project)}
 
 const stack = new Stack(new App(), "${stack}");
-${queueLines(topics, "stack", kind, "<Topics>").join("\n")}
+${queueLines(topics, "stack", project).join("\n")}
 `;
 }
 
 /** The lines that make a queue with these topics. `scope`: the name of the variable with the queue's scope. */
-export function queueLines(topics: readonly string[], scope: string, { ending }: Kind, type = ""): string[] {
+export function queueLines(topics: readonly string[], scope: string, project: Project): string[] {
   const declared = topics.map((topic) => `"${topic}": {}`).join(", ");
-  const head = `const queue = new DelayQueue${type}(${scope}, "Jobs", { topics: { ${declared} } });`;
-  return [head, ...topics.map((topic) => handlerLine(topic, ending))];
+  const head = `const queue = new DelayQueue<Topics>(${scope}, "Jobs", { topics: { ${declared} } });`;
+  return [head, ...topics.map((topic) => handlerLine(topic, project))];
 }
 
-export function handlerLine(topic: string, ending: Kind["ending"]): string {
-  return `queue.addHandler("${topic}", "${JOBS}/${topic}.${ending}");`;
+export function handlerLine(topic: string, { jobs }: Project): string {
+  return `queue.addHandler("${topic}", "${jobs}/${topic}.ts");`;
 }
 
 export function topicsFile(topics: readonly string[]): string {
@@ -37,9 +37,18 @@ export function topicLine(topic: string): string {
   return `"${topic}": { id: string };`;
 }
 
-export function handlerFile(topic: string, { ending }: Kind): string {
+export function clientFile(path: string, topic: string, project: Project): string {
+  return `import { createClient } from "minutehand/client";
+${topicsImport(path, project)}
+
+/** Files and changes jobs: \`await queue.enqueue("${topic}", { id: "17" }, { delay: "30m" })\`. */
+export const queue = createClient<Topics>({ url: process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500" });
+`;
+}
+
+export function handlerFile(path: string, topic: string, project: Project): string {
   return `import { consumer } from "minutehand/consumer";
-import type { Topics } from "./topics.${ending}";
+${topicsImport(path, project)}
 
 /** Runs each job of the topic ${topic}. A job may run twice, so write the work so that a second run does no harm. */
 export const handler = consumer<Topics, "${topic}">(async (job) => {
@@ -48,22 +57,16 @@ export const handler = consumer<Topics, "${topic}">(async (job) => {
 `;
 }
 
-export function testFile(topic: string, { ending, runner }: Kind): string {
-  const isVitest = runner === "vitest";
+export function testFile(path: string, topic: string, project: Project): string {
+  const { runner, jobs, module } = project;
   const equal = (actual: string, expected: string): string =>
-    isVitest ? `expect(${actual}).toBe(${expected})` : `assert.equal(${actual}, ${expected})`;
-  const imports = isVitest
-    ? ['import { createTestQueue } from "minutehand/testing";', 'import { expect, test } from "vitest";']
-    : [
-        'import assert from "node:assert/strict";',
-        'import { test } from "node:test";',
-        'import { createTestQueue } from "minutehand/testing";',
-      ];
-  return `${imports.join("\n")}
-import { handler } from "./${topic}.${ending}";
+    runner === "node" ? `assert.equal(${actual}, ${expected})` : `expect(${actual}).toBe(${expected})`;
+  return `${testImports(project).join("\n")}
+import { handler } from "${importPath(path, `${jobs}/${topic}`, module)}";
+${topicsImport(path, project)}
 
 test("a job of ${topic} runs when it is due, and not earlier", async () => {
-  const queue = createTestQueue({ topics: { "${topic}": { handler } } });
+  const queue = createTestQueue<Pick<Topics, "${topic}">>({ topics: { "${topic}": { handler } } });
   await queue.client.enqueue("${topic}", { id: "17" }, { delay: "30m" });
   await queue.advance("29m");
   ${equal("queue.runs().length", "0")};
@@ -73,14 +76,28 @@ test("a job of ${topic} runs when it is due, and not earlier", async () => {
 `;
 }
 
-/** The settings of TypeScript that fit Node's type stripping, which runs the app and its tests. */
-export function tsconfigFile({ ending }: Kind): string {
-  const compilerOptions = {
-    ...{ target: "es2024", module: "nodenext", moduleDetection: "force", types: ["node"], noEmit: true },
-    ...{ strict: true, verbatimModuleSyntax: true, erasableSyntaxOnly: true },
-    ...{ allowImportingTsExtensions: true, skipLibCheck: true },
+function testImports({ runner, hasJestTypes }: Project): string[] {
+  const kit = 'import { createTestQueue } from "minutehand/testing";';
+  if (runner === "vitest") return [kit, 'import { expect, test } from "vitest";'];
+  // Jest's names are global, and `@types/jest` says so to the compiler.
+  if (runner === "jest") return hasJestTypes ? [kit] : ['import { expect, test } from "@jest/globals";', kit];
+  return ['import * as assert from "node:assert/strict";', 'import { test } from "node:test";', kit];
+}
+
+/** The settings of TypeScript that fit what runs the code: in ES modules Node's type stripping, in CommonJS tsx or the test runner. */
+export function tsconfigFile({ module, runner, hasJestTypes }: Project): string {
+  const stripping = {
+    verbatimModuleSyntax: true,
+    erasableSyntaxOnly: true,
+    allowImportingTsExtensions: true,
   };
-  return json({ compilerOptions, include: [`**/*.${ending}`], exclude: ["node_modules", "cdk.out"] });
+  const types = runner === "jest" && hasJestTypes ? ["node", "jest"] : ["node"];
+  const compilerOptions = {
+    ...{ target: "es2024", module: "nodenext", moduleDetection: "force", types, noEmit: true },
+    ...{ strict: true, skipLibCheck: true },
+    ...(module === "esm" ? stripping : { isolatedModules: true }),
+  };
+  return json({ compilerOptions, include: ["**/*.ts"], exclude: ["node_modules", "cdk.out"] });
 }
 
 export function json(value: unknown, indent: string | number = 2): string {

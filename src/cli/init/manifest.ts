@@ -1,5 +1,5 @@
 import packageJson from "../../../package.json" with { type: "json" };
-import type { Kind } from "./files.ts";
+import { type Project, packagesOf } from "./project.ts";
 
 export type Manifest = {
   name?: string;
@@ -18,50 +18,59 @@ const DEVELOPMENT = [
 const VERSIONS: Readonly<Record<string, string>> = {
   ...packageJson.dependencies,
   ...packageJson.devDependencies,
+  // As in the app that `cdk init` writes.
+  tsx: "^4.23.0",
 };
 
-export function runnerOf({ dependencies, devDependencies }: Manifest): Kind["runner"] {
-  return "vitest" in { ...dependencies, ...devDependencies } ? "vitest" : "node";
-}
-
-/** Adds what is missing: scripts and packages. Changes nothing that is there, except the failing test script of `npm init`. */
-export function withMissing(
-  manifest: Manifest,
-  { isNewApp, kind, jobs }: { isNewApp: boolean; kind: Kind; jobs: string },
-): Manifest {
+/** Adds what is missing: scripts and packages. Changes nothing that is there, except what `npm init` writes without asking. */
+export function withMissing(manifest: Manifest, project: Project): Manifest {
+  const { isNewApp, isBare, module } = project;
   const { dependencies = {}, devDependencies = {} } = manifest;
-  const packages = { ...dependencies, ...devDependencies };
-  const missing = DEVELOPMENT.filter((name) => !(name in packages)).map((name) => [name, VERSIONS[name]]);
+  const packages = packagesOf(manifest);
+  const needed = [...DEVELOPMENT, ...runnerPackages(project)];
+  const missing = needed.filter((name) => !(name in packages)).map((name) => [name, VERSIONS[name]]);
   const minutehand = "minutehand" in packages ? {} : { minutehand: `^${packageJson.version}` };
   return {
     ...manifest,
-    ...(isNewApp ? { private: manifest.private ?? true, type: manifest.type ?? "module" } : {}),
-    scripts: withScripts(manifest.scripts, isNewApp, kind, jobs),
+    ...(isNewApp ? { private: manifest.private ?? true } : {}),
+    ...(isBare ? { type: module === "esm" ? "module" : "commonjs" } : {}),
+    scripts: withScripts(manifest.scripts, project),
     dependencies: { ...dependencies, ...minutehand },
     devDependencies: sorted({ ...devDependencies, ...Object.fromEntries(missing) }),
   };
 }
 
+/** What runs the app and the tests. Node alone runs ES modules in TypeScript, and no CommonJS with `import`. */
+function runnerPackages({ isNewApp, module, runner }: Project): string[] {
+  const needsTsx = module === "commonjs" && (isNewApp || runner === "node");
+  return [...(needsTsx ? ["tsx"] : []), ...(runner === "vitest" ? ["vitest"] : [])];
+}
+
 function withScripts(
   { test, ...others }: Record<string, string> = {},
-  isNewApp: boolean,
-  { ending, runner }: Kind,
-  jobs: string,
+  { isNewApp, module, runner, tests, testEnding }: Project,
 ): Record<string, string> {
-  const runsJobs = runner === "vitest" ? "vitest run" : `node --test "${jobs}/*.test.${ending}"`;
-  // Without a path, each runner finds the tests of all folders.
-  const runsAll = runner === "vitest" ? /\bvitest\b/ : /\bnode --test\b/;
-  const isAbsent = test === undefined || isNpmDefault(test);
-  // Another test script of the user's stays, and may use another runner.
-  const tests = isAbsent
-    ? { test: runsJobs }
-    : { test, ...(runsAll.test(test) ? {} : { "test:jobs": runsJobs }) };
   const own = {
     local: "minutehand local",
     synth: "cdk synth --quiet",
-    ...(isNewApp ? { check: "tsc" } : {}),
+    ...(isNewApp ? { check: "tsc --noEmit" } : {}),
   };
-  return { ...own, ...tests, ...others };
+  const node = module === "esm" ? "node" : "tsx";
+  const runsJobs = {
+    node: `${node} --test "${tests}/*.${testEnding}.ts"`,
+    vitest: "vitest run",
+    jest: "jest",
+  }[runner];
+  if (test === undefined || isNpmDefault(test)) return { ...own, test: runsJobs, ...others };
+  // Without a path, each runner finds the tests of all folders.
+  const runsAll = {
+    node: new RegExp(`\\b${node}( -\\S+)* --test( -\\S+)*$`),
+    vitest: /\bvitest\b/,
+    jest: /\bjest\b/,
+  }[runner];
+  if (runsAll.test(test) || test.includes(runsJobs)) return { ...own, test, ...others };
+  // The user's own script stays, and npm runs `posttest` after it.
+  return { ...own, test, "test:jobs": runsJobs, posttest: "npm run test:jobs", ...others };
 }
 
 /** `npm init` writes a test script that only fails. */

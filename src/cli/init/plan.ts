@@ -1,23 +1,27 @@
 import { isDeepStrictEqual } from "node:util";
 import {
   appFile,
+  clientFile,
   handlerFile,
   handlerLine,
-  JOBS,
   json,
-  type Kind,
   queueLines,
   testFile,
   topicLine,
   topicsFile,
+  topicsImport,
   tsconfigFile,
 } from "./files.ts";
-import { type Manifest, runnerOf, withMissing } from "./manifest.ts";
-
-export type Read = (path: string) => string | undefined;
+import { type Manifest, withMissing } from "./manifest.ts";
+import { type Asked, type Folder, type Project, projectOf, stackFileOf } from "./project.ts";
+import { TS_IMPORTS, withIgnored, withTsImports } from "./settings.ts";
 
 export type Plan = {
+  readonly project: Project;
+  /** The new files. */
   readonly write: Readonly<Record<string, string>>;
+  /** The files that exist and get more lines. */
+  readonly change: Readonly<Record<string, string>>;
   /** The files that exist, and are left as they are. */
   readonly kept: readonly string[];
   /** The lines that the user has to add, and where. */
@@ -25,75 +29,105 @@ export type Plan = {
   readonly next: readonly string[];
 };
 
-const IGNORED = ["node_modules", "cdk.out", ".minutehand"];
-
-/** Plans what `init` does in a folder. `folder`: its name. Throws a `SyntaxError` if package.json is not a JSON object. */
-export function planInit(topics: readonly string[], folder: string, read: Read): Plan {
-  const isNewApp = read("cdk.json") === undefined;
-  const manifestText = read("package.json");
-  const before = manifestText === undefined ? { name: packageName(folder) } : parseManifest(manifestText);
-  // In a CommonJS package Node takes a .ts file for CommonJS.
-  const isModule = (before.type ?? (isNewApp ? "module" : "commonjs")) === "module";
-  const kind: Kind = { ending: isModule ? "ts" : "mts", runner: runnerOf(before) };
-  const manifest = withMissing(before, { isNewApp, kind, jobs: JOBS });
-  const app = `app.${kind.ending}`;
-  const wanted: Record<string, string> = {
-    ...(isNewApp
-      ? { "cdk.json": json({ app: `node ${app}` }), [app]: appFile(topics, stackName(folder), kind) }
-      : {}),
-    "tsconfig.json": tsconfigFile(kind),
-    ".gitignore": `${IGNORED.join("\n")}\n`,
-    [`${JOBS}/topics.${kind.ending}`]: topicsFile(topics),
+/** Plans what `init` does in a folder. Throws a `SyntaxError` if package.json is not a JSON object, and a `UsageError` for a wrong flag. */
+export function planInit(topics: readonly string[], folder: Folder, asked: Asked): Plan {
+  const manifest = manifestIn(folder);
+  const project = projectOf(folder, manifest, asked);
+  const { read } = folder;
+  const files = {
+    ...newFiles(topics, folder, project),
+    ...settingsFiles(folder, project),
+    "package.json": manifestText(folder, manifest, withMissing(manifest, project)),
   };
-  for (const topic of topics) {
-    wanted[`${JOBS}/${topic}.${kind.ending}`] = handlerFile(topic, kind);
-    wanted[`${JOBS}/${topic}.test.${kind.ending}`] = testFile(topic, kind);
+  const write: Record<string, string> = {};
+  const change: Record<string, string> = {};
+  for (const [path, text] of Object.entries(files)) {
+    const before = read(path);
+    if (before === undefined) write[path] = text;
+    else if (before !== text) change[path] = text;
   }
-  const kept = Object.keys(wanted).filter((path) => read(path) !== undefined);
-  const write = Object.fromEntries(Object.entries(wanted).filter(([path]) => !kept.includes(path)));
-  const isComplete = isDeepStrictEqual(manifest, before);
-  if (!isComplete) write["package.json"] = json(manifest, indentOf(manifestText));
-  const testScript = "test:jobs" in (manifest.scripts ?? {}) ? "npm run test:jobs" : "npm test";
   return {
-    write,
-    kept: isComplete ? [...kept, "package.json"] : kept,
-    add: linesToAdd(topics, kind, read, app in write),
-    next: [
-      ...(isComplete ? [] : ["npm install"]),
-      testScript,
-      "npm run local",
-      `npx minutehand enqueue ${topics[0]} --delay 5 --body '{"id": "17"}'`,
-    ],
+    ...{ project, write, change },
+    kept: Object.keys(files).filter((path) => !(path in write || path in change)),
+    add: linesToAdd(topics, folder, project),
+    next: nextCommands(topics[0] ?? "", folder, "package.json" in { ...write, ...change }),
   };
 }
 
-function parseManifest(text: string): Manifest {
+/** Reads package.json; without one, answers what it begins with. */
+export function manifestIn({ name, read }: Folder): Manifest {
+  const text = read("package.json");
+  if (text === undefined) return { name: packageName(name) };
   const value: unknown = JSON.parse(text);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   throw new SyntaxError(`got ${text.trim()}`);
 }
 
-/** What an existing file lacks. */
-function linesToAdd(topics: readonly string[], kind: Kind, read: Read, hasNewApp: boolean): Plan["add"] {
-  const topicsPath = `${JOBS}/topics.${kind.ending}`;
-  const declared = read(topicsPath);
-  const undeclared = declared === undefined ? [] : topics.filter((topic) => !declared.includes(`"${topic}"`));
-  const ignored = read(".gitignore");
-  const unignored = IGNORED.filter((name) => ignored !== undefined && !ignored.includes(name));
+function manifestText({ read }: Folder, before: Manifest, after: Manifest): string {
+  const text = read("package.json");
+  return text !== undefined && isDeepStrictEqual(after, before) ? text : json(after, indentOf(text));
+}
+
+/** The files with code, as they are after `init`: a file that exists keeps its text. */
+function newFiles(topics: readonly string[], folder: Folder, project: Project): Record<string, string> {
+  const { isNewApp, module, jobs, tests, testEnding } = project;
+  const files: Record<string, string> = {};
+  const want = (path: string, textOf: (path: string) => string): void => {
+    files[path] = folder.read(path) ?? textOf(path);
+  };
+  if (isNewApp) {
+    // An `app.ts` in the folder is the user's own program, and with `src/` the compiler may take no other code.
+    const app = jobs === "jobs" && folder.read("app.ts") === undefined ? "app.ts" : `${jobs}/app.ts`;
+    want("cdk.json", () => json({ app: `${module === "esm" ? "node" : "npx tsx"} ${app}` }));
+    want(app, (path) => appFile(topics, stackName(folder.name), path, project));
+  }
+  want(`${jobs}/topics.ts`, () => topicsFile(topics));
+  want(`${jobs}/client.ts`, (path) => clientFile(path, topics[0] ?? "", project));
+  for (const topic of topics) {
+    want(`${jobs}/${topic}.ts`, (path) => handlerFile(path, topic, project));
+    want(`${tests}/${topic}.${testEnding}.ts`, (path) => testFile(path, topic, project));
+  }
+  return files;
+}
+
+function settingsFiles({ read }: Folder, project: Project): Record<string, string> {
   const settings = read("tsconfig.json");
-  const importsTs =
-    settings === undefined || /allowImportingTsExtensions|rewriteRelativeImportExtensions/.test(settings);
+  const withImports = settings !== undefined && project.module === "esm" ? withTsImports(settings) : settings;
+  return {
+    "tsconfig.json": settings === undefined ? tsconfigFile(project) : (withImports ?? settings),
+    ".gitignore": withIgnored(read(".gitignore")),
+  };
+}
+
+/** What an existing file lacks, and the user has to add. */
+function linesToAdd(topics: readonly string[], folder: Folder, project: Project): Plan["add"] {
+  const { isNewApp, jobs, module } = project;
+  const topicsPath = `${jobs}/topics.ts`;
+  const declared = folder.read(topicsPath);
+  const undeclared = declared === undefined ? [] : topics.filter((topic) => !declared.includes(`"${topic}"`));
+  const stack = isNewApp ? undefined : stackFileOf(folder);
+  const imports = ['import { DelayQueue } from "minutehand/cdk";', topicsImport(stack ?? "app.ts", project)];
   const toApp =
     declared === undefined
-      ? ['import { DelayQueue } from "minutehand/cdk";', "", ...queueLines(topics, "this", kind)]
-      : undeclared.flatMap((topic) => [`topics: { "${topic}": {} }`, handlerLine(topic, kind.ending)]);
+      ? [...imports, "", ...queueLines(topics, "this", project)]
+      : undeclared.flatMap((topic) => [`topics: { "${topic}": {} }`, handlerLine(topic, project)]);
+  const settings = folder.read("tsconfig.json");
+  const isUnclear = settings !== undefined && module === "esm" && withTsImports(settings) === undefined;
   return [
-    ...(hasNewApp || toApp.length === 0 ? [] : [{ to: "the stack of your app", lines: toApp }]),
+    ...(isNewApp || toApp.length === 0 ? [] : [{ to: stack ?? "the stack of your app", lines: toApp }]),
     ...(undeclared.length === 0 ? [] : [{ to: topicsPath, lines: undeclared.map(topicLine) }]),
-    ...(unignored.length === 0 ? [] : [{ to: ".gitignore", lines: unignored }]),
-    ...(importsTs
-      ? []
-      : [{ to: "compilerOptions in tsconfig.json", lines: ['"rewriteRelativeImportExtensions": true'] }]),
+    ...(isUnclear ? [{ to: "compilerOptions in tsconfig.json", lines: [TS_IMPORTS] }] : []),
+  ];
+}
+
+function nextCommands(topic: string, { read }: Folder, hasNewPackages: boolean): string[] {
+  const locks = { "pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn" };
+  const npm = Object.entries(locks).find(([lock]) => read(lock) !== undefined)?.[1] ?? "npm";
+  return [
+    ...(hasNewPackages ? [`${npm} install`] : []),
+    `${npm} test`,
+    `${npm} run local`,
+    `npx minutehand enqueue ${topic} --delay 5 --body '{"id": "17"}'`,
   ];
 }
 

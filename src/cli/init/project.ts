@@ -1,0 +1,125 @@
+import { posix } from "node:path";
+import { UsageError } from "../cli-error.ts";
+import type { Manifest } from "./manifest.ts";
+
+/** The folder in which `init` runs. */
+export type Folder = {
+  readonly name: string;
+  /** The paths of the project's own files, without those of packages and of builds. */
+  readonly files: readonly string[];
+  /** Answers the text of a file, or `undefined` if there is none. */
+  read(path: string): string | undefined;
+};
+
+export const RUNNERS = ["node", "vitest", "jest"] as const;
+export type Runner = (typeof RUNNERS)[number];
+export const MODULES = ["esm", "commonjs"] as const;
+export type Module = (typeof MODULES)[number];
+
+/** What the user has said with flags or answers. */
+export type Asked = { readonly runner?: Runner; readonly module?: Module };
+
+/** What `init` has found, which says how the new code is written and where it stands. */
+export type Project = {
+  /** Whether there is no CDK app yet. */
+  readonly isNewApp: boolean;
+  /** Whether no code is there yet, so that nothing depends on the package's `type`. */
+  readonly isBare: boolean;
+  readonly module: Module;
+  readonly runner: Runner;
+  /** The folder of the handlers. */
+  readonly jobs: string;
+  /** The folder of their tests. */
+  readonly tests: string;
+  /** What stands before `.ts` in the name of a test. */
+  readonly testEnding: "test" | "spec";
+  /** Whether the names of Jest are global for the compiler too. */
+  readonly hasJestTypes: boolean;
+};
+
+/** Throws a `UsageError` if a flag does not fit the project. */
+export function projectOf(folder: Folder, manifest: Manifest, asked: Asked): Project {
+  const sources = folder.files.filter(isCode);
+  const isBare = sources.length === 0;
+  const module = moduleOf(manifest, isBare, asked);
+  const runner = runnerIn(manifest, asked);
+  const hasOldPlace = folder.files.includes("jobs/topics.ts");
+  const jobs = !hasOldPlace && sources.some((path) => path.startsWith("src/")) ? "src/jobs" : "jobs";
+  const found = { isNewApp: folder.read("cdk.json") === undefined, isBare, module, runner, jobs };
+  const hasJestTypes = "@types/jest" in packagesOf(manifest);
+  // The user's own `node --test` would find a `.test.ts` here, and run it without tsx.
+  const isHidden =
+    module === "commonjs" && runner === "node" && /\bnode\b.*--test/.test(testScript(manifest));
+  if (isHidden) return { ...found, tests: jobs, testEnding: "spec", hasJestTypes };
+  const tests = sources.filter((path) => /\.(test|spec)\.\w+$/.test(path));
+  const isSpec = tests.length > 0 && tests.every((path) => path.includes(".spec."));
+  const testFolder = testFolderOf(folder, tests, jobs, runner);
+  return { ...found, tests: testFolder, testEnding: isSpec ? "spec" : "test", hasJestTypes };
+}
+
+function moduleOf({ type }: Manifest, isBare: boolean, { module: asked }: Asked): Module {
+  // `npm init` writes "commonjs" without asking, so the value means nothing while there is no code.
+  if (isBare) return asked ?? "esm";
+  const found = type === "module" ? "esm" : "commonjs";
+  if (asked === undefined || asked === found) return found;
+  const says = type === undefined ? "has no type" : `has the type ${type}`;
+  throw new UsageError(`--module ${asked} does not fit: package.json ${says}, which means ${found}`);
+}
+
+/** The runner that the project has or that was asked for; otherwise Node's own. */
+function runnerIn(manifest: Manifest, { runner: asked }: Asked): Runner {
+  const found = knownRunner(manifest);
+  if (asked === "jest" && !("jest" in packagesOf(manifest)))
+    throw new UsageError(
+      "--runner jest needs a project with Jest, such as the one of cdk init app --language typescript",
+    );
+  return asked ?? found ?? "node";
+}
+
+/** The runner that the project has. Of two, its test script names the one in use. */
+export function knownRunner(manifest: Manifest): Runner | undefined {
+  const script = testScript(manifest);
+  const installed = RUNNERS.filter((name) => name in packagesOf(manifest));
+  return installed.find((name) => script.includes(name)) ?? installed[0];
+}
+
+/** The folder in which the runner looks for tests: the one that Jest's `roots` names, or that has all tests; otherwise the handlers'. */
+function testFolderOf(
+  { files, read }: Folder,
+  tests: readonly string[],
+  jobs: string,
+  runner: Runner,
+): string {
+  const configs = files.filter((path) => /^(jest\.config\.\w+|package\.json)$/.test(path));
+  const roots = /\broots["']?:\s*\[\s*["'](?:<rootDir>\/|\.\/)?([\w/-]+)/;
+  const [root] = configs.flatMap((path) => roots.exec(read(path) ?? "")?.[1] ?? []);
+  if (runner === "jest" && root !== undefined) return jobs.startsWith(`${root}/`) ? jobs : root;
+  const [top = "", ...others] = new Set(tests.map((path) => path.replace(/\/.*/, "")));
+  return others.length === 0 && /^(tests?|__tests__|spec)$/.test(top) ? top : jobs;
+}
+
+/** The one file of the project that declares a stack, if there is one alone. */
+export function stackFileOf({ files, read }: Folder): string | undefined {
+  const declaring = files.filter(
+    (path) => path.endsWith(".ts") && /\bextends (\w+\.)?Stack\b/.test(read(path) ?? ""),
+  );
+  return declaring.length === 1 ? declaring[0] : undefined;
+}
+
+export function packagesOf({ dependencies, devDependencies }: Manifest): Record<string, string> {
+  return { ...dependencies, ...devDependencies };
+}
+
+function testScript({ scripts }: Manifest): string {
+  return scripts?.test ?? "";
+}
+
+/** How a file imports another file of the project. In CommonJS, the compiler and all loaders find a path without an ending. */
+export function importPath(from: string, to: string, module: Module): string {
+  const path = posix.relative(posix.dirname(from), to);
+  return `${path.startsWith(".") ? path : `./${path}`}${module === "esm" ? ".ts" : ""}`;
+}
+
+function isCode(path: string): boolean {
+  return /\.[cm]?[jt]sx?$/.test(path);
+}
