@@ -56,7 +56,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The server of the console. Its page runs in a browser, so it may import only what needs no Node.
   console: ["local", "client", "core", "general"],
   "console/page": ["console", "client", "http", "cron", "core", "general"],
-  cli: ["console", "client", "consumer", "http", "aws", "local", "settings", "core", "general"],
+  cli: ["infra", "console", "client", "consumer", "http", "aws", "local", "settings", "core", "general"],
   package: ["infra", "console"],
   site: ["bench", "cli", "http", "infra", "settings", "core", "general"],
   // Examples import the package by its name, as users do.

@@ -24,6 +24,7 @@ import { addReschedule } from "./commands/reschedule.ts";
 import { addRestore } from "./commands/restore.ts";
 import { addSchedules } from "./commands/schedules.ts";
 import { addTail } from "./commands/tail.ts";
+import { addTemplate } from "./commands/template.ts";
 import { addTopics } from "./commands/topics.ts";
 import { addWarm } from "./commands/warm.ts";
 import { examples } from "./examples.ts";
@@ -120,6 +121,7 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   program.commandsGroup("Stacks:");
   addInit(program, open);
   addLocal(program, surroundings);
+  addTemplate(program, open);
   addConsole(program, open);
   addDoctor(program, open);
   addWarm(program, open);

@@ -21,7 +21,7 @@ const ALL = [allowBatches, allowDefaultGroup, nameSecretsByArn, spellPunctuation
 function adapted(Type: string, Properties: object) {
   const path = join(assembly, "S.template.json");
   writeFileSync(path, JSON.stringify({ Resources: { R: { Type, Properties } } }));
-  adaptTemplate(assembly, "S", ALL);
+  adaptTemplate(path, ALL);
   return JSON.parse(readFileSync(path, "utf8")).Resources.R.Properties;
 }
 

@@ -13,16 +13,20 @@ type Resource = {
 
 type Adapt = (resource: Resource) => void;
 
-export function adaptTemplate(assembly: string, stack: string, adaptations: readonly Adapt[]): void {
-  const path = join(assembly, `${stack}.template.json`);
+export function adaptTemplate(path: string, adaptations: readonly Adapt[]): void {
   const template = JSON.parse(readFileSync(path, "utf8")) as { Resources: Record<string, Resource> };
   for (const resource of Object.values(template.Resources)) for (const adapt of adaptations) adapt(resource);
   writeFileSync(path, JSON.stringify(template, null, 1));
 }
 
+/** Changes a template so that MiniStack can run it, if its functions have ES modules only. */
+export function adaptToMiniStack(path: string): void {
+  adaptTemplate(path, ADAPTATIONS);
+}
+
 /** Changes an assembly so that MiniStack can run it. */
 export function adaptAssembly(assembly: string, stack: string): void {
-  adaptTemplate(assembly, stack, ADAPTATIONS);
+  adaptToMiniStack(join(assembly, `${stack}.template.json`));
   if (cannot("ministack", "commonjs-bundles")) renameBundles(assembly);
 }
 

@@ -1,0 +1,140 @@
+import { brokenIn, type Check } from "../../src/core/check.ts";
+import type { Duration } from "../../src/general/times.ts";
+import { type Names, unknownNames } from "../../src/general/unknown-names.ts";
+import { shown } from "../checks/check.ts";
+import type { ApiProps, DelayQueueProps } from "../props.ts";
+
+/** A text, or the name of the template's parameter whose value is the text. */
+export type TextOrParameter = string | { readonly parameter: string };
+
+export type TargetConfig = {
+  /** The ARN of the function. It may be that of an alias or a version. */
+  readonly arn: TextOrParameter;
+  /** How long the function may run: no less than its own timeout, and 1 second to 14 minutes and 20 seconds. */
+  readonly timeout: Duration;
+};
+
+type ForCdk = "api" | "table" | "eventBus" | "encryptionKey" | "alarmTopic" | "topicsFile";
+
+/** What `minutehand template` reads from its file: the props of a queue, with names and ARNs in place of the CDK's objects. */
+export type PlainConfig = Omit<DelayQueueProps, ForCdk> & {
+  /** The address of the JSON Schema of this file, for editors. */
+  readonly $schema?: string;
+  /**
+   * The name of the CloudFormation stack, which the descriptions of the alarms repeat. You give it again when you deploy.
+   * @default "Minutehand"
+   */
+  readonly stackName?: string;
+  /** The functions that run the jobs of topics, by the topics' names: functions in any language, which the template does not contain. */
+  readonly targets?: { readonly [topic: string]: TargetConfig };
+  /** The files whose `handler` runs the jobs of topics, by the topics' names. A path begins at the folder of this file. */
+  readonly handlers?: { readonly [topic: string]: string };
+  /** The HTTP API. Authorizers other than IAM need the CDK. */
+  readonly api?: Omit<ApiProps, "authorizer" | "scopes">;
+  /** The name of an existing table to use instead of a new one. */
+  readonly table?: TextOrParameter;
+  /**
+   * The name of the event bus with the events of `cancelOn` and `enqueueOn`.
+   * @default the account's default bus
+   */
+  readonly eventBus?: TextOrParameter;
+  /** The ARN of your KMS key, which encrypts a new table, the queues and the secrets of webhooks. */
+  readonly encryptionKey?: TextOrParameter;
+  /** The ARN of the SNS topic that the alarms notify. */
+  readonly alarmTopic?: TextOrParameter;
+};
+
+const NAMES: Names<PlainConfig> = {
+  ...{
+    $schema: true,
+    stackName: true,
+    topics: true,
+    targets: true,
+    handlers: true,
+    schedules: true,
+    prefix: true,
+  },
+  ...{ shards: true, table: true, maxThroughput: true, tickSweepers: true, tickConcurrency: true },
+  ...{ maximumConcurrency: true, tracing: true, retention: true, deadRetention: true, longDelay: true },
+  ...{ maxFiledPerChain: true, eventBus: true, encryptionKey: true, api: true, alarmTopic: true },
+  ...{ runbookUrl: true, dashboard: true, topicMetrics: true, removable: true },
+};
+const CONFIG_NAMES = Object.keys(NAMES);
+const API: Names<NonNullable<PlainConfig["api"]>> = {
+  ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
+};
+const TARGET: Names<TargetConfig> = { arn: true, timeout: true };
+const TEXTS = ["table", "eventBus", "encryptionKey", "alarmTopic"] as const;
+export const DEFAULT_STACK = "Minutehand";
+/** "Stack name", AWS CloudFormation User Guide. */
+const STACK_NAME = /^[A-Za-z][A-Za-z0-9-]{0,127}$/;
+/** "Parameters", AWS CloudFormation User Guide. */
+const PARAMETER = /^[A-Za-z0-9]{1,255}$/;
+
+/**
+ * Answers what is wrong with the forms that only this file has, a line for each fault. The construct checks the rest.
+ *
+ * @param given the value of the file's JSON
+ */
+export function configFaults(given: unknown): string[] {
+  if (!isObject(given)) return ["it must be a JSON object with topics"];
+  const config = given as PlainConfig;
+  const targets = Object.entries(Object(config.targets) as NonNullable<PlainConfig["targets"]>);
+  const unknown = [
+    ...unknownNames("the file", "property", config, CONFIG_NAMES),
+    ...unknownNames("api", "property", config.api, Object.keys(API)),
+    ...targets.flatMap(([topic, target]) =>
+      unknownNames(`targets.${topic}`, "property", target, Object.keys(TARGET)),
+    ),
+  ];
+  if (unknown.length > 0) return unknown;
+  const objects = ["topics", "targets", "handlers", "schedules", "api"] as const;
+  return brokenIn(
+    [
+      {
+        holds: STACK_NAME.test(config.stackName ?? DEFAULT_STACK),
+        rule: "stackName must be the name of a stack",
+        actual: config.stackName,
+        allowed: "a letter, then letters, digits and -, at most 128",
+      },
+      ...objects.map((name) => objectCheck(name, config[name] ?? {})),
+      ...inside("topics", config.topics),
+      ...inside("schedules", config.schedules),
+      ...inside("targets", config.targets),
+      ...TEXTS.map((name) => textCheck(name, config[name] ?? "")),
+      ...targets.map(([topic, target]) => textCheck(`targets.${topic}.arn`, Object(target).arn)),
+      ...Object.entries(Object(config.handlers)).map(([topic, file]) => ({
+        holds: typeof file === "string",
+        rule: `handlers.${topic} must be the path of a file`,
+        actual: file,
+        allowed: "text",
+      })),
+    ],
+    shown,
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function objectCheck(at: string, actual: unknown): Check {
+  return { holds: isObject(actual), rule: `${at} must be an object`, actual, allowed: "{ … }" };
+}
+
+function inside(at: string, values: unknown): Check[] {
+  return Object.entries(Object(values)).map(([name, value]) => objectCheck(`${at}.${name}`, value));
+}
+
+function textCheck(at: string, actual: unknown): Check {
+  const isParameter =
+    isObject(actual) &&
+    Object.keys(actual).join() === "parameter" &&
+    PARAMETER.test(String((actual as { parameter: unknown }).parameter));
+  return {
+    holds: typeof actual === "string" || isParameter,
+    rule: `${at} must be text, or name a parameter of the template`,
+    actual,
+    allowed: 'such as { "parameter": "AlarmTopicArn" }, with letters and digits',
+  };
+}

@@ -1,0 +1,109 @@
+import { readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import type { Command } from "commander";
+import type { PlainConfig } from "../../../infra/plain/config.ts";
+import { messageOf } from "../../core/errors.ts";
+import { missingPackages } from "../../general/optional-packages.ts";
+import { CliError, UsageError } from "../cli-error.ts";
+import { examples } from "../examples.ts";
+import type { Open, Session } from "../session.ts";
+import { writeFolder } from "../written-folder.ts";
+
+type TemplateFlags = { readonly out?: string; readonly config: string; readonly force?: true };
+
+const CONFIG = "minutehand.json";
+const ABOUT = `
+The file has the topics and settings of a queue, as the construct DelayQueue takes them:
+{ "topics": { "work": { "consumer": "pull" } } }. The folder gets template.json, and the code of the
+functions in functions/. The same file gives the same bytes. Needs neither an AWS account nor
+"cdk bootstrap". The guide "Without the CDK" (docs/guides/without-cdk.md) shows how to deploy the folder
+with the AWS CLI, Terraform and SST.
+
+To run the queue on this machine: minutehand local --app "minutehand template"`;
+
+export function addTemplate(program: Command, open: Open): void {
+  const command = program
+    .command("template")
+    .description("write a CloudFormation template of a queue, for deployments without the CDK")
+    .option("--out <folder>", "new or empty folder for the template and the functions")
+    .option("--config <file>", "JSON file with topics and settings", CONFIG)
+    .option("--force", "replace what an earlier run has written into the folder")
+    .action(async (flags: TemplateFlags) => {
+      const session = open();
+      const missing = missingPackages("minutehand template", ["aws-cdk-lib", "constructs"]);
+      if (missing !== undefined) throw new CliError(missing);
+      await writeTemplate(session, flags);
+    });
+  examples(command, [
+    "minutehand template --out deploy",
+    "minutehand template --config staging.json --out staging",
+  ]);
+  command.addHelpText("after", ABOUT);
+}
+
+async function writeTemplate(session: Session, flags: TemplateFlags): Promise<void> {
+  const { folder, env } = session.surroundings;
+  const { out, force = false } = flags;
+  // `minutehand local` gives this folder to each app that it runs.
+  const { CDK_OUTDIR: assembly } = env;
+  if (out === undefined && !assembly)
+    throw new UsageError("template needs --out, the folder for the template");
+  // Only this command needs the CDK, which takes a second to load.
+  const { configFaults, DEFAULT_STACK } = await import("../../../infra/plain/config.ts");
+  const { plainTemplate, synthesise } = await import("../../../infra/plain/template.ts");
+  const file = resolve(folder, flags.config);
+  const given = readJson(file, flags.config);
+  const faults = configFaults(given);
+  if (faults.length > 0) throw new CliError(`${flags.config} is invalid: ${faults.join("; ")}`);
+  const config = given as PlainConfig;
+  if (out === undefined) return void orRefuse(() => synthesise(config, dirname(file), `${assembly}`));
+  const { files, parameters, warnings } = orRefuse(() => plainTemplate(config, dirname(file)));
+  const changed = writeFolder(resolve(folder, out), out, files, force);
+  for (const warning of warnings) session.output.note(`warning: ${warning}`);
+  await tell(session, { out, stack: config.stackName ?? DEFAULT_STACK, parameters, ...changed });
+}
+
+function readJson(file: string, name: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw new CliError(`${name} must be JSON: ${messageOf(error)}`);
+    throw new CliError(`${name} cannot be read: ${code}`);
+  }
+}
+
+/** Shows the construct's errors, which have a line for each broken rule, as one line. */
+function orRefuse<T>(make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    const [first = "", ...rules] = messageOf(error).split(/\n\s*/);
+    throw Object.assign(new CliError(`${first} ${rules.join("; ")}`.trim()), { cause: error });
+  }
+}
+
+type Told = {
+  readonly out: string;
+  readonly stack: string;
+  readonly parameters: readonly string[];
+} & ReturnType<typeof writeFolder>;
+
+async function tell({ output }: Session, told: Told): Promise<void> {
+  const { out, stack, parameters, wrote, deleted } = told;
+  const values = parameters.map((name) => ` ${name}=…`).join("");
+  const next = [
+    `aws cloudformation package --template-file ${join(out, "template.json")} --s3-bucket BUCKET --output-template-file packaged.yaml`,
+    `aws cloudformation deploy --template-file packaged.yaml --s3-bucket BUCKET --stack-name ${stack} --capabilities CAPABILITY_IAM` +
+      (values && ` --parameter-overrides${values}`),
+  ];
+  const text = [
+    `wrote ${wrote} files into ${out}${deleted > 0 ? `, and deleted ${deleted} old ones` : ""}`,
+    "",
+    "Next:",
+    "",
+    ...next.map((line) => `  ${line}`),
+  ];
+  if (output.json) await output.document({ wrote, deleted, parameters, next });
+  else await output.line(text.join("\n"));
+}

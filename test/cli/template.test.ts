@@ -1,0 +1,145 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type } from "./command-line.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "minutehand-template-"));
+  write("minutehand.json", JSON.stringify(CONFIG));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const CONFIG = { topics: { work: { consumer: "pull" } }, alarmTopic: { parameter: "AlarmTopicArn" } };
+const WITH_WEBHOOK = { ...CONFIG, topics: { ...CONFIG.topics, calls: { webhook: {} } } };
+
+const template = (...args: string[]) => type(undefined, ["template", ...args], { folder, env: {} });
+const out = (...args: string[]) => template("--out", "deploy", ...args);
+const files = (): string[] => readdirSync(join(folder, "deploy"), { recursive: true, encoding: "utf8" });
+const read = (path: string): string => readFileSync(join(folder, path), "utf8");
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+test("writes the template and the functions, and says how to deploy them", async () => {
+  const { code, out: said, err } = await out();
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(readdirSync(join(folder, "deploy")).sort()).toEqual(["functions", "template.json", "written.json"]);
+  expect(said).toContain(
+    "aws cloudformation package --template-file deploy/template.json --s3-bucket BUCKET",
+  );
+  expect(said).toContain("--capabilities CAPABILITY_IAM --parameter-overrides AlarmTopicArn=…\n");
+  // Lambda's user is another one.
+  for (const file of files().filter((path) => path.includes(".")))
+    expect(statSync(join(folder, "deploy", file)).mode & 0o777).toBe(0o644);
+});
+
+test("with --json it says the same as data, and warns on stderr", async () => {
+  write("minutehand.json", JSON.stringify({ topics: CONFIG.topics }));
+  const { lines, err } = await out("--json");
+  expect(lines).toEqual([
+    {
+      wrote: files().filter((path) => path.includes(".")).length - 1,
+      deleted: 0,
+      parameters: [],
+      next: [expect.any(String), expect.any(String)],
+    },
+  ]);
+  expect(err).toBe("warning: the alarms notify nobody: give an SNS topic as alarmTopic\n");
+});
+
+test("writes into a folder with files only with --force, and then replaces and deletes what it has written", async () => {
+  write("minutehand.json", JSON.stringify(WITH_WEBHOOK));
+  await out();
+  expect(existsSync(join(folder, "deploy/functions/webhook"))).toBe(true);
+  write("minutehand.json", JSON.stringify(CONFIG));
+  write("deploy/packaged.yaml", "mine");
+  const before = files();
+  expect(await out()).toMatchObject({
+    code: 1,
+    err: "minutehand: deploy is not empty: choose another --out, or give --force to replace what an earlier run has written there\n",
+  });
+  expect(files()).toEqual(before);
+  expect((await out("--force")).code).toBe(0);
+  expect(existsSync(join(folder, "deploy/functions/webhook/index.mjs"))).toBe(false);
+  expect(read("deploy/template.json")).not.toContain("functions/webhook");
+  expect(read("deploy/packaged.yaml")).toBe("mine");
+});
+
+test.each([
+  ["a file in the way", "deploy/template.json"],
+  ["a file of a function in the way", "deploy/functions/api/index.mjs"],
+])("--force does not overwrite %s that it has not written", async (_, path) => {
+  write(path, "mine");
+  const { code, err } = await out("--force");
+  expect(code).toBe(1);
+  expect(err).toContain(
+    `files that "minutehand template" has not written so: ${path.replace("deploy/", "")}. `,
+  );
+  expect(files().filter((one) => one.includes("."))).toHaveLength(1);
+  expect(read(path)).toBe("mine");
+});
+
+test("--force neither overwrites nor deletes a file that was changed since it was written", async () => {
+  write("minutehand.json", JSON.stringify(WITH_WEBHOOK));
+  await out();
+  write("minutehand.json", JSON.stringify(CONFIG));
+  write("deploy/functions/webhook/index.mjs", "mine");
+  const { code, err } = await out("--force");
+  expect({ code, err }).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("functions/webhook/index.mjs"),
+  });
+  expect(read("deploy/template.json")).toContain("functions/webhook");
+});
+
+test("a list that names files elsewhere deletes none of them", async () => {
+  await out();
+  write("deploy/written.json", JSON.stringify({ "../minutehand.json": "x" }));
+  expect(await out("--force")).toMatchObject({ code: 1, err: expect.stringContaining("is not the list") });
+  expect(existsSync(join(folder, "minutehand.json"))).toBe(true);
+});
+
+test.each([
+  ["{", "minutehand.json must be JSON: "],
+  ["[]", "minutehand.json is invalid: it must be a JSON object with topics\n"],
+  ['{"topics": {}}', "has invalid props: topics must name at least one topic"],
+  ['{"topics": {"a": {"ttr": 5, "pack": 0}}}', "allowed: nothing here; topics.a.pack must be"],
+])("the file %s is refused in one line, and nothing is written", async (text, refusal) => {
+  write("minutehand.json", text);
+  const { code, err } = await out();
+  expect({ code, lines: err.split("\n").length }).toEqual({ code: 1, lines: 2 });
+  expect(err).toContain(refusal);
+  expect(existsSync(join(folder, "deploy"))).toBe(false);
+});
+
+test("a missing file and a missing folder are named", async () => {
+  expect(await out("--config", "other.json")).toMatchObject({
+    code: 1,
+    err: "minutehand: other.json cannot be read: ENOENT\n",
+  });
+  expect(await template()).toMatchObject({
+    code: 2,
+    err: "minutehand: template needs --out, the folder for the template\n",
+  });
+});
+
+test("as the app of `minutehand local` it writes an assembly, and prints nothing", async () => {
+  const env = { CDK_OUTDIR: join(folder, "assembly") };
+  const ended = await type(undefined, ["template"], { folder, env });
+  expect(ended).toMatchObject({ code: 0, out: "", err: "" });
+  expect(JSON.parse(read("assembly/manifest.json")).artifacts.Minutehand.type).toBe(
+    "aws:cloudformation:stack",
+  );
+});
