@@ -4,14 +4,11 @@ import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { adviseRegularly, countMessages } from "./advice.ts";
-import { type AppFolder, openAppFolder } from "./app/app-folder.ts";
-import { watchAppFolder } from "./app/app-folder-watch.ts";
 import { checkSettings } from "./app/cdk-app.ts";
-import { readInputs } from "./app/inputs.ts";
+import { watchFolders } from "./app/folder-watch.ts";
+import { createInputs } from "./app/inputs.ts";
 import { rebuildFunction } from "./app/rebuild.ts";
 import { createReloader } from "./app/reload.ts";
-import type { Synthesised } from "./app/running-stack.ts";
-import { createSavedFiles, type SavedFiles } from "./app/saved-files.ts";
 import { createSynthesis, type Synthesis } from "./app/synthesis.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { logDiskShortage } from "./disk.ts";
@@ -146,9 +143,8 @@ type App = Base & {
   readonly endpoints: Endpoints;
   readonly synthesis: Synthesis;
   readonly outdir: string;
-  readonly appFolder: AppFolder;
-  /** Absent: nothing is reloaded. */
-  readonly files: SavedFiles | undefined;
+  /** When the app began, ms since the epoch. */
+  readonly began: number;
 };
 
 async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise<EmbeddedStack> {
@@ -163,14 +159,13 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   recordStart(app, synthesised.stack);
   const sqs = createSqsClient(app);
   teardown.add(() => sqs.destroy());
-  const stack = await createResources(app, synthesised.stack, sqs);
+  const stack = await createResources(app, synthesised, sqs);
   const notPlayed = describeNotPlayed(stack);
   for (const line of notPlayed) log.say(line);
 
-  const { guard, synthesis, api, services, platform, record } = app;
+  const { guard, api, services, platform, record } = app;
   const functions = createFunctions(stack, { guard, variables: variablesOf(app), addLine: log.add });
   teardown.add(() => functions.stop());
-  synthesis.hold(functions.codeDirs());
   const { pools, invoke } = functions;
   const { account } = platform;
   const tick = options.tick ?? true;
@@ -226,24 +221,24 @@ async function synthesiseApp(base: Base): Promise<App> {
     },
   });
   teardown.add(async () => (await starting.catch(() => undefined))?.stop());
-  const appFolder = openAppFolder(root, folder?.paths, log.say);
-  const synthesis = createSynthesis({ appFolder, app: options.app, guard, signal });
+  const synthesis = createSynthesis({ root, app: options.app, guard, signal });
   teardown.add(synthesis.stop);
-  const files = options.watch ? createSavedFiles(appFolder, log.isIn) : undefined;
-  const [emulators, outdir] = await Promise.all([starting, synthesis.run(log.progress)]);
+  log.progress("Building the functions and synthesising the stack …");
+  const began = Date.now();
+  const [emulators, outdir] = await Promise.all([starting, synthesis.run()]);
   signal?.throwIfAborted();
   const endpoints = { ...emulators.endpoints, ...base.services.endpoints };
-  return { ...base, emulators, endpoints, synthesis, outdir, appFolder, files };
+  return { ...base, emulators, endpoints, synthesis, outdir, began };
 }
 
-function readSynthesised({ options, platform, emulators, endpoints, api }: App, outdir: string): Synthesised {
+function readSynthesised({ options, platform, emulators, endpoints, api }: App, outdir: string): StackSpec {
   const assembly = readAssembly(outdir, options.stack);
   const { stackName } = assembly;
   const site = { ...platform, stackName, sqsEndpoint: endpoints.sqs, apiUrl: api.url };
   const stack = readStack(assembly, site);
   const oneShard = options.oneShard && emulators.pids().dynamodb !== undefined;
   const functions = oneShard ? stack.functions.map(withOneShard) : stack.functions;
-  return { stack: { ...stack, functions }, imports: new Set(readInputs(outdir)?.imports) };
+  return { ...stack, functions };
 }
 
 function recordStart({ record, emulators, endpoints }: App, { functions }: StackSpec): void {
@@ -298,33 +293,32 @@ type Reloaded = {
   readonly onReloaded: (stack: StackSpec) => void;
 };
 
-function reloadAfterSaves(
-  app: App,
-  synthesised: Synthesised,
-  { sqs, functions, onReloaded }: Reloaded,
-): void {
-  const { files, root, synthesis, appFolder, log, teardown } = app;
-  if (!files) return;
-  const reloadAfterSave = createReloader(synthesised, {
-    files,
-    root,
-    rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
-    synthesise: async () => readSynthesised(app, await synthesis.run(() => {})),
-    createQueues: async (queues) => {
-      const [refusal] = await createQueues(queues, sqs);
-      if (refusal) throw new LocalError(refusalText(refusal));
+function reloadAfterSaves(app: App, stack: StackSpec, { sqs, functions, onReloaded }: Reloaded): void {
+  const { options, root, synthesis, began, log, teardown } = app;
+  if (!options.watch) return;
+  const inputs = createInputs();
+  const onSaved = createReloader(
+    { stack, inputs: synthesis.inputs(), began },
+    {
+      inputs,
+      root,
+      rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
+      synthesise: async () => readSynthesised(app, await synthesis.run()),
+      appInputs: synthesis.inputs,
+      createQueues: async (queues) => {
+        const [refusal] = await createQueues(queues, sqs);
+        if (refusal) throw new LocalError(refusalText(refusal));
+      },
+      replaceFunctions: (specs) => {
+        functions.replace(specs);
+        synthesis.dropUnused(functions.codeDirs(), Date.now());
+      },
+      onReloaded,
+      log: log.say,
+      clock: Date.now,
     },
-    replaceFunctions: (specs) => {
-      functions.replace(specs);
-      synthesis.hold(functions.codeDirs());
-    },
-    onReloaded,
-    log: log.say,
-  });
-  const { folders } = files;
-  teardown.add(watchAppFolder(appFolder, { onSaved: reloadAfterSave, folders, log: log.say }));
-  // A file may have been saved while the stack started.
-  void reloadAfterSave();
+  );
+  teardown.add(watchFolders({ onSaved, isInput: inputs.has, folders: inputs.folders, log: log.say }));
 }
 
 function describeStack(

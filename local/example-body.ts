@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { appFolders, filesIn, readPart } from "./app/app-folder.ts";
+import { codeFiles } from "./app/sources.ts";
 
 const SOURCE = /(?<!\.d)\.[cm]?tsx?$/;
 const CONSUMED = /\bconsumer<\s*\{([^{}]+)\}/;
@@ -24,11 +25,17 @@ export function exampleBody(root: string, topic: string): object | undefined {
 }
 
 function sourcesIn(root: string): { path: string; text: string }[] {
-  const app = { root };
-  return appFolders(app)
-    .flatMap((folder) => filesIn(app, folder))
+  return codeFiles(root)
     .filter((path) => SOURCE.test(path))
-    .map((path) => ({ path, text: readPart(app, path)?.toString() ?? "" }));
+    .map((path) => ({ path, text: textOf(path) }));
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
 }
 
 /** A value of a type such as ` orderId: string; amount?: number `; `undefined` if a field has another type. */

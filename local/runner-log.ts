@@ -1,6 +1,5 @@
 import type { LogLine } from "./log-lines.ts";
 import { type OrderedLines, orderLines } from "./ordered-lines.ts";
-import { type OwnOutput, rememberOutput } from "./own-output.ts";
 
 /** In the order in which the lines happened. */
 export type RunnerLog = {
@@ -8,7 +7,6 @@ export type RunnerLog = {
   readonly add: OrderedLines<LogLine>["add"];
   readonly flush: () => void;
   readonly progress: (line: string) => void;
-  readonly isIn: OwnOutput["isIn"];
 };
 
 /** `onLine` gets each line of the log, and `progress` each line about a slow step of the start. */
@@ -17,10 +15,8 @@ export function openRunnerLog(
   onLine: (line: LogLine) => void,
   progress: (line: string) => void = () => {},
 ): RunnerLog {
-  const output = rememberOutput();
-  const print = output.remember(write);
   const { add, flush } = orderLines<LogLine>((line) => {
-    print(line.text);
+    write(line.text);
     onLine(line);
   });
   return {
@@ -30,7 +26,6 @@ export function openRunnerLog(
     },
     add,
     flush,
-    progress: output.remember(progress),
-    isIn: output.isIn,
+    progress,
   };
 }

@@ -1,5 +1,4 @@
-import { AssetCode, CfnFunction, type Code, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
-import { isOfPackages } from "../../src/general/package-files.ts";
+import { CfnFunction, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 
 /** `minutehand local` sets this variable when it runs the app. A template that is deployed has no notes, because they name local files. */
 const WANTED = "MINUTEHAND_NOTE_BUNDLES";
@@ -16,11 +15,8 @@ export type BundleNote = {
   readonly build?: object;
 };
 
-/** Only if `minutehand local` runs the app. Without a `note`, only a function whose code lies in a package gets one. */
-export function noteBundle(fn: LambdaFunction, code: Code, note: BundleNote | undefined): void {
-  if (process.env[WANTED] === undefined) return;
-  const ofPackage = code instanceof AssetCode && isOfPackages(code.path);
-  const given = note ?? (ofPackage ? { inputs: [] } : undefined);
-  if (given !== undefined && fn.node.defaultChild instanceof CfnFunction)
-    fn.node.defaultChild.addMetadata(KEY, given);
+/** Only if `minutehand local` runs the app. Absent `note`: the code lies in a package, or the app reads its files itself to bundle it. */
+export function noteBundle(fn: LambdaFunction, note: BundleNote = { inputs: [] }): void {
+  if (process.env[WANTED] !== undefined && fn.node.defaultChild instanceof CfnFunction)
+    fn.node.defaultChild.addMetadata(KEY, note);
 }

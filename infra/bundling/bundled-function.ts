@@ -86,7 +86,7 @@ export class BundledFunction extends Construct {
       // Only JSON has levels. A line that is JSON already stays as it is ("Configuring JSON and plain text log formats", Lambda Developer Guide).
       ...(!logsInvocations && { loggingFormat: LoggingFormat.JSON, systemLogLevelV2: SystemLogLevel.WARN }),
     });
-    noteBundle(this.fn, props.code, bundle);
+    noteBundle(this.fn, bundle);
     if (traced !== Tracing.DISABLED)
       acknowledgeAll(
         this.fn,

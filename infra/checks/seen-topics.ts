@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 
 const DEFAULT_FILE = "minutehand.topics.json";
@@ -57,7 +57,13 @@ function readSeen(file: string): SeenTopics {
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, "utf8");
+    // Not by its path: `minutehand local` takes the files that the app reads by their paths as files of the app.
+    const opened = openSync(file, "r");
+    try {
+      return readFileSync(opened, "utf8");
+    } finally {
+      closeSync(opened);
+    }
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw new Error(`${file} must be a JSON file that synth can read, but reading it fails (${code})`, {

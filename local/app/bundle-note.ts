@@ -1,7 +1,7 @@
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { BuildOptions } from "esbuild";
-import { asList, asObject, type Json, type Template } from "../template/template.ts";
+import { asList, asObject, type Json } from "../template/template.ts";
 
 /** While the app runs, this environment variable asks it for notes of its bundles. */
 export const NOTE_BUNDLES = "MINUTEHAND_NOTE_BUNDLES";
@@ -31,11 +31,4 @@ export function readBundleNote(metadata: Json | undefined): BundleNote | undefin
     inputs: asList(inputs).map(String),
     build: build === undefined ? undefined : (asObject(build) as BuildOptions),
   };
-}
-
-export function bundledFiles(assembly: string): string[] {
-  return globSync("**/*.template.json", { cwd: assembly }).flatMap((file) => {
-    const { Resources = {} }: Partial<Template> = JSON.parse(readFileSync(join(assembly, file), "utf8"));
-    return Object.values(Resources).flatMap(({ Metadata }) => readBundleNote(Metadata)?.inputs ?? []);
-  });
 }

@@ -1,18 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, dirname, extname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { errorText, LocalError } from "../local-error.ts";
 import type { Guard } from "../processes/guard.ts";
 import { DETACHED, killTree } from "../processes/processes.ts";
-import { importVariables } from "./app-imports.ts";
 import { NOTE_BUNDLES } from "./bundle-note.ts";
+
+const PRELOAD = join(import.meta.dirname, `inputs-preload${extname(import.meta.filename)}`);
 
 type Options = {
   readonly guard: Guard;
   /** Ends the app and every process that the app has started. */
   readonly signal: AbortSignal;
-  /** Each Node process of the app appends the URLs of its imports to this file. */
-  readonly importsFile: string;
+  /** Each Node process of the app appends the paths of the files that it imports or reads to this file. */
+  readonly inputsFile: string;
 };
 
 /**
@@ -23,7 +25,7 @@ export async function runCdkApp(
   root: string,
   command: string | undefined,
   outdir: string,
-  { guard, signal, importsFile }: Options,
+  { guard, signal, inputsFile }: Options,
 ): Promise<void> {
   const { app, context } = readSettings(root, command);
   const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
@@ -35,9 +37,14 @@ export async function runCdkApp(
     ...DETACHED,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
+      // The CDK's check of the template takes most of the time of a synthesis. Its findings are shown by `cdk synth`, and never here.
+      CDK_VALIDATION: "false",
       ...inherited,
       PATH: `${bins}${delimiter}${process.env.PATH ?? ""}`,
-      ...importVariables(importsFile, process.env),
+      NODE_OPTIONS: [inherited.NODE_OPTIONS, `--import=${pathToFileURL(PRELOAD).href}`]
+        .filter(Boolean)
+        .join(" "),
+      MINUTEHAND_INPUTS_FILE: inputsFile,
       [NOTE_BUNDLES]: "true",
       CDK_OUTDIR: outdir,
       CDK_CONTEXT_JSON: JSON.stringify(context),

@@ -1,12 +1,13 @@
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import type { BuildFailure, BuildOptions, BuildResult, Message } from "esbuild";
 import { exportsOf, filesOfBundle, nextOptions } from "../../src/general/handler-bundle.ts";
 import { withoutPackages } from "../../src/general/package-files.ts";
 import { errorText } from "../local-error.ts";
 import type { FunctionSpec } from "../template/resources.ts";
-import { hashFolder } from "./app-folder.ts";
 import { packageLists } from "./bundle-note.ts";
+import { placesOf } from "./sources.ts";
 
 /** A rebuilt function; or its failure in one line of text, and the paths of the files that may repair the failure when they are saved. */
 export type Rebuilt =
@@ -15,7 +16,10 @@ export type Rebuilt =
 
 /** Hashes the code of a function. The same code gives the same hash, whether the app or the runner has bundled it. */
 export function hashCode(codeDir: string): string {
-  return hashFolder({ root: codeDir });
+  const hash = createHash("sha256");
+  for (const name of readdirSync(codeDir).sort())
+    hash.update(`\n${name}\n`).update(readFileSync(join(codeDir, name)));
+  return hash.digest("base64");
 }
 
 /** `folder`: a new folder for the code, if it has changed. `root`: the folder to which the paths in a failure are relative. */
@@ -85,7 +89,7 @@ function pathsAtFault({ location, text }: Message, cwd: string): string[] {
   const file = resolve(cwd, location.file);
   const [, wanted] = /^Could not resolve "(.+?)"/.exec(text) ?? [];
   if (wanted === undefined) return [file];
-  if (/^\.{0,2}[\\/]/.test(wanted)) return [file, resolve(dirname(file), wanted)];
+  if (/^\.{0,2}[\\/]/.test(wanted)) return [file, ...placesOf(resolve(dirname(file), wanted))];
   // An install may put a package into any of these folders.
   return [file, ...packageLists(dirname(file))];
 }

@@ -1,142 +1,175 @@
 import { availableParallelism } from "node:os";
+import { relative } from "node:path";
 import type { BuildOptions } from "esbuild";
 import { inParallel } from "../../src/general/batches.ts";
-import { isOfPackages } from "../../src/general/package-files.ts";
 import { displayName } from "../template/display-name.ts";
 import type { FunctionSpec, QueueSpec, StackSpec } from "../template/resources.ts";
+import { packageLists } from "./bundle-note.ts";
+import type { Inputs, Look } from "./inputs.ts";
 import type { Rebuilt } from "./rebuild.ts";
-import type { Change, SavedFiles } from "./saved-files.ts";
-import { compareStacks, isSameFunction, type StackChanges } from "./stack-changes.ts";
+import { CODE, codeFiles } from "./sources.ts";
+import { compareStacks, isSameFunction } from "./stack-changes.ts";
 
-export type Synthesised = { readonly stack: StackSpec; readonly imports: ReadonlySet<string> };
+/** What a run of the app gave. */
+export type Synthesised = {
+  readonly stack: StackSpec;
+  /** The files that the app has imported or read, and the settings of the CDK. */
+  readonly inputs: readonly string[];
+  /** When the run began, ms since the epoch. */
+  readonly began: number;
+};
 
 export type RunningOptions = {
-  readonly files: SavedFiles;
+  readonly root: string;
+  readonly inputs: Inputs;
   readonly rebuild: (spec: FunctionSpec, build: BuildOptions) => Promise<Rebuilt>;
   /** Throws `LocalError` if SQS rejects a queue. */
   readonly createQueues: (queues: readonly QueueSpec[]) => Promise<void>;
   readonly replaceFunctions: (specs: readonly FunctionSpec[]) => void;
   readonly log: (line: string) => void;
+  /** ms since the epoch. */
+  readonly clock: () => number;
 };
 
 /** The stack as it runs now. Its functions change with each reload, and all else only with a restart. */
 export type Running = {
   readonly options: RunningOptions;
   stack: StackSpec;
-  imports: ReadonlySet<string>;
-  /** What is wrong with the handlers that could not be bundled, by the ARNs of their functions. */
-  readonly failures: Map<string, string>;
+  /** The files that the app has imported or read. */
+  appInputs: ReadonlySet<string>;
+  /** The files of the app's folder that may be inputs too, if some inputs are unknown. */
+  maybeInputs: ReadonlySet<string>;
+  /** Why handlers could not be bundled, by the ARNs of their functions. */
+  readonly failures: Map<string, { readonly failure: string; readonly inputs: readonly string[] }>;
+  /** ms since the epoch. */
+  lookedAt: number;
 };
 
-/** Also bundles the handlers that could not be bundled before. Answers the functions whose code has changed. They run the new code. */
-export async function reloadChanged(
+export function startRunning({ stack, inputs, began }: Synthesised, options: RunningOptions): Running {
+  const appInputs = new Set(inputs);
+  const running = { options, stack, appInputs, maybeInputs: new Set<string>(), failures: new Map() };
+  follow(running, began);
+  return { ...running, lookedAt: began };
+}
+
+/** Answers how the files of the stack have changed since the last look. */
+export function lookAgain(running: Running): Look {
+  running.maybeInputs = findMaybeInputs(running);
+  follow(running, running.lookedAt);
+  running.lookedAt = running.options.clock();
+  return running.options.inputs.look();
+}
+
+/** Also tries the handlers again that could not be bundled. */
+export function handlersWith({ stack, failures }: Running, changed: readonly string[]): FunctionSpec[] {
+  const paths = new Set(changed);
+  return stack.functions.filter(
+    ({ arn, bundle }) => failures.has(arn) || bundle?.inputs.some((path) => paths.has(path)),
+  );
+}
+
+export function isOfApp({ appInputs, maybeInputs }: Running, path: string): boolean {
+  return appInputs.has(path) || maybeInputs.has(path);
+}
+
+/** Bundles handlers again. Answers the functions whose code has changed. They run the new code. */
+export async function rebuildHandlers(
   running: Running,
-  changes: ReadonlyMap<string, Change>,
+  specs: readonly FunctionSpec[],
 ): Promise<FunctionSpec[]> {
+  const { rebuild, replaceFunctions, clock } = running.options;
   const changed: FunctionSpec[] = [];
-  await inParallel(handlersWith(running, changes), availableParallelism(), async (spec) => {
-    const result = await bundleAgain(running, spec);
-    logFailure(running, spec, "failure" in result ? result.failure : undefined);
-    if ("failure" in result) return;
-    // The inputs may have changed even if the code has not.
-    replaceSpecs(running, [result.spec]);
-    if (isSameFunction(spec, result.spec)) return;
-    running.options.replaceFunctions([result.spec]);
-    changed.push(result.spec);
+  await inParallel(specs, availableParallelism(), async (spec) => {
+    if (!spec.bundle?.build) return;
+    const began = clock();
+    const result = await rebuild(spec, spec.bundle.build);
+    noteFailure(running, spec, "failure" in result ? result : undefined);
+    if ("spec" in result) {
+      // The inputs may have changed even if the code has not.
+      const functions = running.stack.functions.map((one) => (one.arn === spec.arn ? result.spec : one));
+      running.stack = { ...running.stack, functions };
+      if (!isSameFunction(spec, result.spec)) {
+        replaceFunctions([result.spec]);
+        changed.push(result.spec);
+      }
+    }
+    follow(running, began);
   });
   return changed;
 }
 
-/** A new or deleted file, or an install, may change what an import resolves to, so it concerns every handler. */
-function handlersWith(
-  { stack: { functions }, failures }: Running,
-  changes: ReadonlyMap<string, Change>,
-): FunctionSpec[] {
-  const isStructural = [...changes].some(([path, change]) => change !== "saved" || isOfPackages(path));
-  const isConcerned = ({ arn, bundle }: FunctionSpec) =>
-    failures.has(arn) || (bundle?.inputs.some((path) => changes.has(path)) ?? false);
-  // The developer waits for these handlers, so they come first.
-  const others = isStructural ? functions.filter((spec) => !isConcerned(spec)) : [];
-  return [...functions.filter(isConcerned), ...others].filter(({ bundle }) => bundle?.build);
-}
-
-async function bundleAgain({ options }: Running, spec: FunctionSpec): Promise<Rebuilt> {
-  if (!spec.bundle?.build) return { spec };
-  const result = await options.rebuild(spec, spec.bundle.build);
-  // The files at fault may not be inputs of any bundle yet. They are watched, so that a save that repairs them is noticed.
-  if ("failure" in result) options.files.addInputs(result.inputs);
-  return result;
-}
-
-function replaceSpecs(running: Running, specs: readonly FunctionSpec[]): void {
-  const functions = running.stack.functions.map((spec) => specs.find(({ arn }) => arn === spec.arn) ?? spec);
-  running.stack = { ...running.stack, functions };
-  running.options.files.addInputs(inputsOf(running.stack));
-}
-
-function logFailure(
+function noteFailure(
   { options: { log }, stack, failures }: Running,
   spec: FunctionSpec,
-  failure: string | undefined,
+  failed: { readonly failure: string; readonly inputs: readonly string[] } | undefined,
 ): void {
-  if (failure === failures.get(spec.arn)) return;
   const name = displayName(spec, stack);
-  if (failure === undefined) {
-    failures.delete(spec.arn);
-    log(`${name} works again`);
+  const before = failures.get(spec.arn)?.failure;
+  if (failed === undefined) {
+    if (failures.delete(spec.arn)) log(`${name} works again`);
     return;
   }
-  failures.set(spec.arn, failure);
-  log(`${failure}; the old ${name} stays in use`);
+  failures.set(spec.arn, failed);
+  if (failed.failure !== before) log(`${failed.failure}; the old ${name} stays in use`);
 }
 
-/** `before`: the stack that ran when the synthesis began. `needRestart`: every difference except in functions. */
+/** `before`: the stack that ran when the app began. Answers the replaced functions, and every other difference in words. */
 export async function applySynthesis(
   running: Running,
   before: StackSpec,
-  { stack, imports }: Synthesised,
-): Promise<StackChanges> {
+  { stack: next, inputs, began }: Synthesised,
+): Promise<{ readonly functions: FunctionSpec[]; readonly needRestart: readonly string[] }> {
   const { createQueues, replaceFunctions } = running.options;
-  const next = await withLaterCode(running, before, stack);
-  const changes = compareStacks(running.stack, next);
+  const now = running.stack;
+  // If a handler was saved while the app ran, the assembly may contain older code of the handler than the code that runs.
+  const isLater = ({ arn }: FunctionSpec) =>
+    running.failures.has(arn) || find(before, arn)?.codeHash !== find(now, arn)?.codeHash;
+  const functions = next.functions.map((spec) => (isLater(spec) ? withCodeOf(now, spec) : spec));
+  const changes = compareStacks(now, { ...next, functions });
   // New functions may send to a new topic's queue at once. The queue's consumer starts only after a restart.
-  const known = new Set(running.stack.queues.map(({ name }) => name));
+  const known = new Set(now.queues.map(({ name }) => name));
   await createQueues(next.queues.filter(({ name }) => !known.has(name)));
   replaceFunctions(changes.functions);
-  replaceSpecs(
-    running,
-    next.functions.map((spec) => (changes.functions.includes(spec) ? spec : withRunningCode(running, spec))),
-  );
-  running.stack = { ...running.stack, warnings: next.warnings };
-  running.imports = imports;
+  const specs = functions.map((spec) => (changes.functions.includes(spec) ? spec : withCodeOf(now, spec)));
+  running.stack = {
+    ...now,
+    warnings: next.warnings,
+    functions: now.functions.map((spec) => specs.find(({ arn }) => arn === spec.arn) ?? spec),
+  };
   for (const arn of [...running.failures.keys()]) if (!find(next, arn)) running.failures.delete(arn);
-  return changes;
+  running.appInputs = new Set(inputs);
+  follow(running, began);
+  const later = await rebuildHandlers(running, running.stack.functions.filter(isLater));
+  return { functions: [...changes.functions, ...later], needRestart: changes.needRestart };
 }
 
-/** If a handler was saved while the app ran, the new assembly may contain older code of the handler than the code that runs. */
-async function withLaterCode(running: Running, before: StackSpec, next: StackSpec): Promise<StackSpec> {
-  const isLater = ({ arn }: FunctionSpec) =>
-    running.failures.has(arn) || find(before, arn)?.codeHash !== find(running.stack, arn)?.codeHash;
-  const functions = await Promise.all(
-    next.functions.map(async (spec) => {
-      if (!isLater(spec)) return spec;
-      const result = await bundleAgain(running, spec);
-      logFailure(running, spec, "failure" in result ? result.failure : undefined);
-      return "spec" in result ? result.spec : withRunningCode(running, spec);
-    }),
+/** Another file of the app may repair it, and so may an install. */
+export function noteAppFailure(running: Running, { inputs, began }: Omit<Synthesised, "stack">): void {
+  running.appInputs = new Set([...running.appInputs, ...inputs, ...packageLists(running.options.root)]);
+  follow(running, began);
+}
+
+function follow(running: Omit<Running, "lookedAt">, since: number): void {
+  const { stack, failures, appInputs, maybeInputs, options } = running;
+  const ofFunctions = stack.functions.flatMap(({ bundle }) => bundle?.inputs ?? []);
+  const ofFailures = [...failures.values()].flatMap(({ inputs }) => inputs);
+  options.inputs.follow([...appInputs, ...maybeInputs, ...ofFunctions, ...ofFailures], since);
+}
+
+/** If the app's imports or those of a function are unknown, each file with code in the app's folder may be an input. */
+function findMaybeInputs({ stack, appInputs, options: { root } }: Running): Set<string> {
+  const knowsImports = [...appInputs].some(
+    (path) => CODE.test(path) && !relative(root, path).startsWith(".."),
   );
-  return { ...next, functions };
+  const knowsAll = knowsImports && stack.functions.every(({ bundle }) => bundle !== undefined);
+  return new Set(knowsAll ? [] : codeFiles(root));
 }
 
-function withRunningCode({ stack }: Running, spec: FunctionSpec): FunctionSpec {
+function withCodeOf(stack: StackSpec, spec: FunctionSpec): FunctionSpec {
   const { codeDir, codeHash } = find(stack, spec.arn) ?? spec;
   return { ...spec, codeDir, codeHash };
 }
 
 function find({ functions }: StackSpec, arn: string): FunctionSpec | undefined {
   return functions.find((spec) => spec.arn === arn);
-}
-
-export function inputsOf({ functions }: StackSpec): Set<string> {
-  return new Set(functions.flatMap(({ bundle }) => bundle?.inputs ?? []));
 }

@@ -1,114 +1,86 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join, sep } from "node:path";
+import { makePrivateFolder } from "../private-files.ts";
 import type { Guard } from "../processes/guard.ts";
-import { type AppFolder, hashFolder } from "./app-folder.ts";
-import { readImports } from "./app-imports.ts";
-import { createAssemblyHolder, dropUnusedAssemblies, markUsed } from "./assembly-cache.ts";
-import { bundledFiles } from "./bundle-note.ts";
+import { isProcessRunning } from "../processes/processes.ts";
 import { runCdkApp } from "./cdk-app.ts";
-import { readInputs, writeInputs } from "./inputs.ts";
+
+/** No invocation takes as long, so none still runs from code that was replaced before. */
+const UNUSED_AFTER_MS = 3_600_000;
+const SETTINGS = ["cdk.json", "cdk.context.json", "tsconfig.json"];
 
 export type Synthesis = {
-  /**
-   * Runs the app of a `cdk.json` only if a file of its folder, or one that it imports or bundles, has changed. Runs a given command each
-   * time: it may read other files. Throws `LocalError` if the app fails, the signal's reason if it aborts.
-   */
-  readonly run: (progress: (line: string) => void) => Promise<string>;
-  /** Names a new folder for code that the runner bundles. Give the folder to `hold` too. `stop` deletes the folder. */
+  /** Answers the folder of the assembly. Throws `LocalError` if the app fails, the signal's reason if it aborts. */
+  readonly run: () => Promise<string>;
+  /** Lists the files that the last run has imported or read, also if it failed. Files of handlers are not among them. */
+  readonly inputs: () => readonly string[];
+  /** Names a new folder for code that the runner bundles. `stop` deletes it. */
   readonly newFolder: () => string;
-  /** Keeps the assemblies that contain these folders from being deleted, and releases all others. */
-  readonly hold: (codeDirs: readonly string[]) => void;
+  /** Deletes the code that has been unused for an hour. `codeDirs`: the folders of the code that runs. `now`: ms since the epoch. */
+  readonly dropUnused: (codeDirs: readonly string[], now: number) => void;
   readonly stop: () => Promise<void>;
 };
 
 type Options = {
-  readonly appFolder: AppFolder;
+  readonly root: string;
   readonly app: string | undefined;
   readonly guard: Guard;
   readonly signal?: AbortSignal | undefined;
 };
 
-export function createSynthesis({ signal, ...options }: Options): Synthesis {
-  const cacheDir = join(options.appFolder.root, ".minutehand", "synthesised");
-  const holder = createAssemblyHolder(cacheDir, process.pid);
+/** Each runner has a folder of its own for its assemblies. */
+export function createSynthesis({ root, app, guard, signal: given }: Options): Synthesis {
+  const all = join(root, ".minutehand", "synthesised");
+  // An assembly has the code and the settings of the app.
+  makePrivateFolder(all);
+  dropOfDeadRunners(all);
+  const own = join(all, `${process.pid}.${process.hrtime.bigint()}`);
   const stopping = new AbortController();
-  const ending = AbortSignal.any([stopping.signal, ...(signal ? [signal] : [])]);
-  const rebuilt = `rebuilt.${process.pid}.${process.hrtime.bigint()}.`;
+  const signal = AbortSignal.any([stopping.signal, ...(given ? [given] : [])]);
   let folders = 0;
+  const newFolder = () => join(own, String(++folders));
+  let inputsFile = "";
   let running: Promise<string> | undefined;
+  const run = async () => {
+    const assembly = newFolder();
+    inputsFile = `${assembly}.inputs`;
+    mkdirSync(assembly, { recursive: true });
+    await runCdkApp(root, app, assembly, { guard, signal, inputsFile });
+    return assembly;
+  };
   return {
-    run: (progress) => {
-      running = synthesise({ ...options, signal: ending, cacheDir, progress });
-      return running;
+    run: () => (running = run()),
+    inputs: () => {
+      const found = existsSync(inputsFile) ? readFileSync(inputsFile, "utf8").split("\n") : [];
+      return [...new Set([...SETTINGS.map((name) => join(root, name)), ...found.filter(Boolean)])];
     },
-    newFolder: () => join(cacheDir, `${rebuilt}${++folders}`),
-    hold: holder.hold,
+    newFolder,
+    dropUnused: dropUnusedIn(own),
     stop: async () => {
       stopping.abort();
       await running?.catch(() => {});
-      holder.release();
-      for (const name of readdirSync(cacheDir).filter((name) => name.startsWith(rebuilt)))
-        rmSync(join(cacheDir, name), { recursive: true, force: true });
+      rmSync(own, { recursive: true, force: true });
     },
   };
 }
 
-type Run = Pick<Options, "appFolder" | "app" | "guard"> & {
-  readonly signal: AbortSignal;
-  readonly cacheDir: string;
-  readonly progress: (line: string) => void;
-};
-
-async function synthesise(run: Run): Promise<string> {
-  const { appFolder, app, cacheDir } = run;
-  const startedAt = Date.now();
-  const inputHash = app === undefined ? hashFolder(appFolder) : undefined;
-  const cached = inputHash === undefined ? undefined : findCached(cacheDir, inputHash);
-  const assembly = cached ?? (await runApp(run, inputHash, startedAt));
-  markUsed(assembly);
-  dropUnusedAssemblies(cacheDir, Date.now());
-  return assembly;
+/** Also deletes what an earlier version has kept there. */
+function dropOfDeadRunners(all: string): void {
+  for (const name of readdirSync(all))
+    if (!isProcessRunning(Number(name.split(".")[0])))
+      rmSync(join(all, name), { recursive: true, force: true, maxRetries: 3 });
 }
 
-async function runApp(run: Run, inputHash: string | undefined, startedAt: number): Promise<string> {
-  const { appFolder, app, guard, signal, cacheDir } = run;
-  run.progress("Building the functions and synthesising the stack …");
-  // The app writes into a draft. A complete draft is renamed, so no crash and no other runner leaves half an assembly.
-  const draft = join(cacheDir, `draft.${process.pid}.${process.hrtime.bigint()}`);
-  const importsFile = `${draft}.imports`;
-  try {
-    mkdirSync(draft, { recursive: true });
-    await runCdkApp(appFolder.root, app, draft, { guard, signal, importsFile });
-    const [imports, bundled] = [readImports(importsFile), bundledFiles(draft)];
-    const elsewhere = writeInputs(draft, appFolder, { imports, bundled, startedAt });
-    // A file saved while the app ran may be in the assembly, even if the save was undone. Such an assembly does not belong to the hash.
-    const isOfInputs = elsewhere !== undefined && inputHash === hashFolder(appFolder);
-    const assembly = join(cacheDir, isOfInputs ? `${inputHash}.${elsewhere}` : hashFolder({ root: draft }));
-    moveInto(draft, assembly);
-    return assembly;
-  } finally {
-    rmSync(draft, { recursive: true, force: true });
-    rmSync(importsFile, { force: true });
-  }
-}
-
-/** Finds the assembly of the app's files with this hash, whose files elsewhere have not changed either. */
-function findCached(cacheDir: string, inputHash: string): string | undefined {
-  return readdirSync(cacheDir)
-    .filter((name) => name.startsWith(`${inputHash}.`))
-    .map((name) => join(cacheDir, name))
-    .find((folder) => isAssembly(folder) && readInputs(folder)?.isCurrent);
-}
-
-function moveInto(draft: string, assembly: string): void {
-  try {
-    renameSync(draft, assembly);
-  } catch (error) {
-    // If the assembly exists, another runner was faster with the same inputs. Use its assembly.
-    if (!isAssembly(assembly)) throw error;
-  }
-}
-
-function isAssembly(folder: string): boolean {
-  return existsSync(join(folder, "manifest.json"));
+/** Answers a function that deletes the folders in `own` that have had no running code for an hour. */
+function dropUnusedIn(own: string): (codeDirs: readonly string[], now: number) => void {
+  const unusedSince = new Map<string, number>();
+  return (codeDirs, now) => {
+    for (const name of readdirSync(own)) {
+      const path = join(own, name);
+      const isUsed = codeDirs.some((dir) => `${dir}${sep}`.startsWith(`${path}${sep}`));
+      const since = isUsed ? now : (unusedSince.get(path) ?? now);
+      unusedSince.set(path, since);
+      if (now - since > UNUSED_AFTER_MS) rmSync(path, { recursive: true, force: true });
+    }
+  };
 }

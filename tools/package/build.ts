@@ -16,7 +16,7 @@ const OUT = join(ROOT, OUT_DIR);
 /** Programs that no file imports, because the local stack names them by their paths. */
 const PROGRAMS = [
   ...["dynamodb", "fauxqs", "function", "guard"].map((name) => `local/processes/${name}-process.ts`),
-  "local/app/imports-preload.ts",
+  "local/app/inputs-preload.ts",
 ];
 
 const PYTHON_PROGRAM = "local/processes/function-process.py";

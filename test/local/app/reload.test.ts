@@ -1,19 +1,20 @@
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createInputs } from "../../../local/app/inputs.ts";
 import type { Rebuilt } from "../../../local/app/rebuild.ts";
 import { createReloader } from "../../../local/app/reload.ts";
-import { createSavedFiles } from "../../../local/app/saved-files.ts";
 import { compareStacks } from "../../../local/app/stack-changes.ts";
 import { LocalError } from "../../../local/local-error.ts";
 import type { FunctionSpec, StackSpec } from "../../../local/template/resources.ts";
 import { functionSpec, stackWith } from "../stacks.ts";
 
-const mail = functionSpec("Mail");
-const running = stackWith({ functions: [mail, functionSpec("Refund")] });
+const mail = { ...functionSpec("Mail"), bundle: { inputs: [], build: undefined } };
+const refund = { ...functionSpec("Refund"), bundle: { inputs: [], build: undefined } };
+const running = stackWith({ functions: [mail, refund] });
 const withCode = (codeHash: string, more: Partial<StackSpec> = {}) =>
-  stackWith({ functions: [{ ...mail, codeHash }, functionSpec("Refund")], ...more });
+  stackWith({ functions: [{ ...mail, codeHash }, refund], ...more });
 const SAVED = "saved app.ts: synthesising …";
 const SAME = "synthesised in 0.0 s: no function has changed";
 const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
@@ -24,12 +25,17 @@ let synths: number;
 let replaced: FunctionSpec[];
 let created: string[][];
 let lines: string[];
-let saved: (paths?: ReadonlySet<string>) => Promise<void>;
+let saved: () => Promise<void>;
+let inputs: string[];
+let now: number;
 
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-reload-")));
   write("app.ts", "first");
   [synths, replaced, created, lines] = [0, [], [], []];
+  inputs = [join(root, "app.ts")];
+  // Later than any save, so no file counts as saved during a build.
+  now = Date.now() + 60_000;
   saved = reloaderOf(running);
 });
 afterEach(() => rmSync(root, { recursive: true }));
@@ -37,14 +43,15 @@ afterEach(() => rmSync(root, { recursive: true }));
 /** `bundles`: what the bundle of a handler is, or why there is none. */
 function reloaderOf(stack: StackSpec, bundles: (spec: FunctionSpec) => Rebuilt = (spec) => ({ spec })) {
   return createReloader(
-    { stack, imports: new Set([join(root, "app.ts")]) },
+    { stack, inputs, began: now },
     {
-      files: createSavedFiles({ root }, () => false),
+      inputs: createInputs(),
       root,
       synthesise: async () => {
         synths += 1;
-        return { stack: await next(), imports: new Set([join(root, "app.ts")]) };
+        return next();
       },
+      appInputs: () => inputs,
       rebuild: async (spec) => bundles(spec),
       createQueues: async (queues) => {
         if (queues.some(({ name }) => name === "refused")) throw new LocalError("queue refused: no");
@@ -52,7 +59,7 @@ function reloaderOf(stack: StackSpec, bundles: (spec: FunctionSpec) => Rebuilt =
       },
       replaceFunctions: (specs) => replaced.push(...specs),
       log: (line) => lines.push(line),
-      clock: () => 0,
+      clock: () => now,
     },
   );
 }
@@ -65,7 +72,8 @@ function write(file: string, contents: string): string {
 
 async function save(stack: () => Promise<StackSpec>, contents: string, file = "app.ts"): Promise<void> {
   next = stack;
-  await saved(new Set([write(file, contents)]));
+  write(file, contents);
+  await saved();
 }
 
 test("a function whose code was saved is replaced and named; other functions are not", async () => {
@@ -239,7 +247,7 @@ test("a broken file outside the app that no bundle contained yet is noticed when
     );
     await save(neverSynthesised, "imports round.ts", "Mail.ts");
     writeFileSync(round, "mended");
-    await saved(new Set([round]));
+    await saved();
     expect(lines).toEqual([
       "round.ts:1:1: no; the old Mail stays in use",
       "Mail works again",
@@ -250,18 +258,43 @@ test("a broken file outside the app that no bundle contained yet is noticed when
   }
 });
 
-test("a new file is tried in every handler, and needs a synthesis unless a handler contains it", async () => {
-  const bundles = (spec: FunctionSpec): Rebuilt => {
-    const built = bundleFile(spec);
-    const isIn = existsSync(join(root, "new.ts")) && "spec" in built && spec.logicalId === "Mail";
-    const bundle = { inputs: [join(root, "Mail.ts"), join(root, "new.ts")], build: {} };
-    return isIn ? { spec: { ...built.spec, codeHash: "with new", bundle } } : built;
-  };
-  withHandlers(bundles);
-  await save(neverSynthesised, "", "new.ts");
-  expect(lines).toEqual(["reloaded Mail in 0.0 s"]);
-  await save(async () => handlers(), "", "README.md");
-  expect(synths).toBe(1);
+test.each(["mail.test.ts", "scratch.ts", "minutehand-0.1.0.tgz", "minutehand.topics.json"])(
+  "a save of %s, which nothing imports, does nothing",
+  async (name) => {
+    withHandlers();
+    await save(neverSynthesised, "new", name);
+    await save(neverSynthesised, "saved again", name);
+    expect(lines).toEqual([]);
+  },
+);
+
+test("a new file at a place where the app looked for an import is synthesised", async () => {
+  withHandlers();
+  await save(async () => {
+    inputs = [...inputs, join(root, "more", "topics.ts")];
+    throw new LocalError("no more/topics.ts");
+  }, "imports more/topics.ts");
+  mkdirSync(join(root, "more"));
+  await save(async () => handlers(), "", "more/topics.ts");
+  expect(lines.slice(-3)).toEqual([
+    "saved more/topics.ts: synthesising …",
+    "the app synthesises again",
+    SAME,
+  ]);
+});
+
+test("a file that is saved while its first bundle is made is bundled again", async () => {
+  withHandlers((spec) => {
+    if (spec.logicalId === "Refund") return { spec };
+    const path = write("part.ts", "saved");
+    now = Date.now();
+    return { spec: { ...bundled(spec), bundle: { inputs: [join(root, "Mail.ts"), path], build: {} } } };
+  });
+  let count = 0;
+  const bundled = (spec: FunctionSpec) => ({ ...spec, codeHash: `${++count}` });
+  now = Date.now();
+  await save(neverSynthesised, "2", "Mail.ts");
+  expect(count).toBe(2);
 });
 
 test("a handler's file that the app imports too is replaced at once, and then the app is synthesised", async () => {

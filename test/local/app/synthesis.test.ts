@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -9,21 +10,18 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { readInputs } from "../../../local/app/inputs.ts";
 import { createSynthesis } from "../../../local/app/synthesis.ts";
 import { startGuard } from "../../../local/processes/guard.ts";
 import { isAlive } from "../is-alive.ts";
 
 let guard = startGuard();
 let root: string;
-let told: string[];
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "minutehand-"));
   mkdirSync(join(root, "infra"));
-  told = [];
 });
 afterEach(() => rmSync(root, { recursive: true }));
 afterAll(() => guard.stop());
@@ -32,157 +30,95 @@ const app = (command: string, source = "") => {
   writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: command }));
   writeFileSync(join(root, "infra/app.cjs"), source);
 };
-const run = (command?: string, signal = new AbortController().signal) => {
-  const synthesis = createSynthesis({ appFolder: { root }, app: command, guard, signal });
-  return synthesis.run((line) => told.push(line));
-};
+const create = (command?: string, signal = new AbortController().signal) =>
+  createSynthesis({ root, app: command, guard, signal });
+const run = (...options: Parameters<typeof create>) => create(...options).run();
 
 const WRITES = 'require("node:fs").writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", "{}");';
 
-test("the app runs again only when its inputs have changed", async () => {
-  app("node infra/app.cjs", WRITES);
-  const first = await run();
-  expect(existsSync(join(first, "manifest.json"))).toBe(true);
-  expect(await run()).toBe(first);
-  expect(told).toHaveLength(1);
-  app("node infra/app.cjs", `${WRITES} // changed`);
-  expect(await run()).not.toBe(first);
-  expect(told).toHaveLength(2);
-});
+const names = (paths: readonly string[]) => paths.map((path) => relative(realpathSync(root), path));
+async function inputsOf(source: string, command = "node infra/app.cjs"): Promise<string[]> {
+  app(command, source);
+  const synthesis = create();
+  await synthesis.run().catch(() => {});
+  return names(synthesis.inputs());
+}
+const SETTINGS = ["cdk.json", "cdk.context.json", "tsconfig.json"];
 
-test("all files of the folder are inputs, except build output and logs", async () => {
-  app("node infra/app.cjs", WRITES);
-  const first = await run();
-  for (const made of ["node_modules/x", "infra/cdk.out", "dist", ".git"]) {
-    mkdirSync(join(root, made), { recursive: true });
-    writeFileSync(join(root, made, "file"), made);
-  }
-  writeFileSync(join(root, "local.log"), "done in attempt 1");
-  expect(await run()).toBe(first);
-  mkdirSync(join(root, "handlers"));
-  writeFileSync(join(root, "handlers", "mail.ts"), "");
-  expect(await run()).not.toBe(first);
-});
-
-test("an assembly with a file that was saved during its run is not cached for the old files", async () => {
-  const handler = join(root, "handler.txt");
-  writeFileSync(handler, "before");
-  // The app saves a file during its first run.
-  app(
-    "node infra/app.cjs",
-    `const fs = require("node:fs");
-    if (!fs.existsSync("node_modules")) {
-      fs.mkdirSync("node_modules");
-      fs.writeFileSync("handler.txt", "saved");
-    }
-    const made = JSON.stringify(fs.readFileSync("handler.txt", "utf8"));
-    fs.writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", made);`,
-  );
-  const made = async () => readFileSync(join(await run(), "manifest.json"), "utf8");
-  expect(await made()).toBe('"saved"');
-  writeFileSync(handler, "before");
-  expect(await made()).toBe('"before"');
-});
-
-test.each([
-  ["a file of the app", () => join(root, "handler.cjs")],
-  ["a file elsewhere", () => join(root, "../handler.cjs")],
-])("a save of %s that is undone while the app runs is not cached", async (_, file) => {
-  const workspace = root;
+test("the inputs are the files that the app imports, also elsewhere, and the settings of the CDK", async () => {
+  const elsewhere = join(root, "../common.cjs");
+  writeFileSync(elsewhere, "");
   try {
-    root = join(workspace, "shop");
-    mkdirSync(join(root, "infra"), { recursive: true });
-    const handler = file();
-    writeFileSync(handler, "module.exports = 1;");
-    // During its first run the app saves the file, and puts the old text and its time back.
-    app(
-      "node infra/app.cjs",
-      `const fs = require("node:fs");
-      const handler = ${JSON.stringify(handler)};
-      const isFirst = !fs.existsSync("node_modules");
-      const { mtime } = fs.statSync(handler);
-      if (isFirst) {
-        fs.mkdirSync("node_modules");
-        fs.writeFileSync(handler, "module.exports = 2;");
-      }
-      fs.writeFileSync(process.env.CDK_OUTDIR + "/manifest.json", String(require(handler)));
-      if (isFirst) {
-        fs.writeFileSync(handler, "module.exports = 1;");
-        fs.utimesSync(handler, mtime, mtime);
-      }`,
-    );
-    const made = async () => readFileSync(join(await run(), "manifest.json"), "utf8");
-    expect(await made()).toBe("2");
-    expect(await made()).toBe("1");
-    expect(await made()).toBe("1");
-    expect(told).toHaveLength(2);
+    const inputs = await inputsOf(`require(${JSON.stringify(elsewhere)}); ${WRITES}`);
+    expect(inputs).toEqual([...SETTINGS, "infra/app.cjs", "../common.cjs"]);
   } finally {
-    root = workspace;
+    rmSync(elsewhere);
   }
 });
 
-test("a file elsewhere that the app imports is an input too, and the imports are recorded", async () => {
-  const elsewhere = mkdtempSync(join(tmpdir(), "minutehand-elsewhere-"));
-  try {
-    const common = join(realpathSync(elsewhere), "common.cjs");
-    writeFileSync(common, "");
-    app("node infra/app.cjs", `require(${JSON.stringify(common)}); ${WRITES}`);
-    const first = await run();
-    expect(readInputs(first)).toEqual({
-      imports: [common, join(realpathSync(root), "infra/app.cjs")].sort(),
-      isCurrent: true,
-    });
-    expect(await run()).toBe(first);
-    writeFileSync(common, "// changed");
-    expect(await run()).not.toBe(first);
-    writeFileSync(common, "");
-    expect(await run()).toBe(first);
-  } finally {
-    rmSync(elsewhere, { recursive: true });
+test("a file of the folder that the app reads is an input, and packages and build output are none", async () => {
+  const read = ["topics.json", ".env", "dist/built.json", "node_modules/x/x.json", ".cache/x.json"];
+  for (const path of read) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), "{}");
   }
+  const reads = `for (const path of ${JSON.stringify(read)}) require("fs").readFileSync(path);`;
+  expect(await inputsOf(reads + WRITES)).toEqual([...SETTINGS, "infra/app.cjs", "topics.json", ".env"]);
 });
 
-test("an install above the app's folder, as in a workspace, changes the inputs", async () => {
-  const workspace = root;
-  try {
-    root = join(workspace, "apps/shop");
-    mkdirSync(join(root, "infra"), { recursive: true });
-    mkdirSync(join(workspace, "node_modules"));
-    const install = (version: string) =>
-      writeFileSync(join(workspace, "node_modules/.package-lock.json"), version);
-    install("1");
-    app("node infra/app.cjs", WRITES);
-    const first = await run();
-    expect(await run()).toBe(first);
-    install("2");
-    expect(await run()).not.toBe(first);
-    install("1");
-    expect(await run()).toBe(first);
-  } finally {
-    root = workspace;
-  }
-});
-
-test("the imports of an ES module are recorded, also those of a TypeScript file", async () => {
+test("the inputs of ES modules are found too, also those of TypeScript", async () => {
   writeFileSync(join(root, "topics.mts"), "export const topics: string[] = [];");
+  writeFileSync(join(root, "limits.txt"), "10");
   writeFileSync(
     join(root, "app.mts"),
-    `import fs from "node:fs"; import "./topics.mts"; ${WRITES.replace('require("node:fs")', "fs")}`,
+    `import { readFileSync, writeFileSync } from "node:fs"; import "./topics.mts";
+    readFileSync(new URL("limits.txt", import.meta.url)); ${WRITES.replace('require("node:fs").', "")}`,
   );
-  app("node app.mts");
-  expect(readInputs(await run())?.imports).toEqual(
-    ["app.mts", "topics.mts"].map((name) => join(realpathSync(root), name)),
+  expect(await inputsOf("", "node app.mts")).toEqual([...SETTINGS, "app.mts", "topics.mts", "limits.txt"]);
+});
+
+test("the places at which an import found no file are inputs of an app that fails", async () => {
+  expect(await inputsOf('require("./topics.js");')).toEqual(
+    expect.arrayContaining(["infra/app.cjs", "infra/topics.js", "infra/topics.ts"]),
   );
 });
 
-test("--app runs each time instead of cdk.json's command, and an equal assembly has the same folder", async () => {
+test("each run has an assembly of its own, and the end of the runner deletes them", async () => {
+  app("node infra/app.cjs", WRITES);
+  const synthesis = create();
+  const [first, second] = [await synthesis.run(), await synthesis.run()];
+  expect(second).not.toBe(first);
+  expect([first, second].map((path) => existsSync(join(path, "manifest.json")))).toEqual([true, true]);
+  await synthesis.stop();
+  expect(readdirSync(join(root, ".minutehand/synthesised"))).toEqual([]);
+});
+
+test("code is deleted an hour after it was last used", async () => {
+  app("node infra/app.cjs", WRITES);
+  const synthesis = create();
+  const [first, second] = [await synthesis.run(), await synthesis.run()];
+  const HOUR_MS = 3_600_000;
+  synthesis.dropUnused([join(first, "asset")], 0);
+  synthesis.dropUnused([join(second, "asset")], HOUR_MS);
+  expect(existsSync(first)).toBe(true);
+  synthesis.dropUnused([join(second, "asset")], 2 * HOUR_MS + 1);
+  expect([first, second].map((path) => existsSync(path))).toEqual([false, true]);
+});
+
+test("a start deletes the code of runners that are gone, and leaves that of others", async () => {
+  app("node infra/app.cjs", WRITES);
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  const other = await create().run();
+  const gone = join(root, ".minutehand/synthesised", `${pid}.1`);
+  mkdirSync(gone);
+  await create().run();
+  expect([existsSync(gone), existsSync(other)]).toEqual([false, true]);
+});
+
+test("--app runs instead of cdk.json's command", async () => {
   app("false");
   writeFileSync(join(root, "other.cjs"), WRITES);
-  const first = await run("node other.cjs");
-  expect(await run("node other.cjs")).toBe(first);
-  expect(told).toHaveLength(2);
-  writeFileSync(join(root, "other.cjs"), WRITES.replace("{}", "[]"));
-  expect(await run("node other.cjs")).not.toBe(first);
+  expect(existsSync(join(await run("node other.cjs"), "manifest.json"))).toBe(true);
 });
 
 test("--app needs no cdk.json, and gets its context", async () => {
@@ -198,18 +134,11 @@ test("the error names a cdk.json that is not JSON", async () => {
   await expect(run()).rejects.toThrow(/cdk\.json must be JSON: .+/);
 });
 
-test("two runners at the same time do not disturb each other", async () => {
-  app("node infra/app.cjs", WRITES);
-  const [first, second] = await Promise.all([run(), run()]);
-  expect(first).toBe(second);
-});
-
-test("a failing app is quoted in one line, and nothing is cached", async () => {
+test("a failing app is quoted in one line", async () => {
   app("node infra/app.cjs", 'throw new RangeError("topic must not be empty");');
   await expect(run()).rejects.toThrow(
     /^synthesising failed: `node infra\/app.cjs` ended with 1: RangeError: topic must not be empty$/,
   );
-  await expect(run()).rejects.toThrow();
 });
 
 test("a reason of several lines becomes one", async () => {
@@ -249,11 +178,13 @@ async function childPid(): Promise<number> {
 test("an aborted app leaves neither a process nor a folder", async () => {
   hangingApp();
   const stopping = new AbortController();
-  const called = expect(run(undefined, stopping.signal)).rejects.toThrow(/aborted/);
+  const synthesis = create(undefined, stopping.signal);
+  const called = expect(synthesis.run()).rejects.toThrow(/aborted/);
   const pid = await childPid();
   stopping.abort();
   await called;
   await expect.poll(() => isAlive(pid), { interval: 5 }).toBe(false);
+  await synthesis.stop();
   expect(readdirSync(join(root, ".minutehand/synthesised"))).toEqual([]);
 });
 
