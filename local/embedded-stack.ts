@@ -156,7 +156,7 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   checkSettings(root, options.app);
   const app = await synthesiseApp(await openBase({ options, root, log, teardown }));
   const synthesised = readSynthesised(app, app.outdir);
-  recordStart(app, synthesised.stack);
+  recordStart(app, synthesised);
   const sqs = createSqsClient(app);
   teardown.add(() => sqs.destroy());
   const stack = await createResources(app, synthesised, sqs);
