@@ -160,11 +160,11 @@ describe("in a folder with files", () => {
     expect(out).toContain('queue.addHandler("refund", "jobs/refund.ts");');
   });
 
-  test("beside a program of the user's that is called app.ts, the CDK app stands in jobs", async () => {
-    write("app.ts", "mine");
+  test.each(["app.ts", "app.js"])("beside the user's own %s, the CDK app stands in jobs", async (own) => {
+    write(own, "mine");
     write("package.json", '{"type":"module"}');
     const { out } = await init("refund");
-    expect(read("app.ts")).toBe("mine");
+    expect(read(own)).toBe("mine");
     expect(JSON.parse(read("cdk.json"))).toEqual({ app: "node jobs/app.ts" });
     expect(read("jobs/app.ts")).toContain('import type { Topics } from "./topics.ts";');
     expect(out).not.toContain("Add to");
@@ -239,6 +239,29 @@ describe("in a CommonJS program", () => {
   });
 });
 
+describe("in a program of JavaScript with Jest", () => {
+  const TRANSFORM = { "\\.ts$": "@swc/jest", "\\.js$": "babel-jest" };
+  const jest = { verbose: true };
+  beforeEach(() => {
+    write("server.js", "");
+    write("package.json", JSON.stringify({ jest, devDependencies: { jest: "^30" } }));
+  });
+
+  test("Jest gets what runs TypeScript, once", async () => {
+    await init("refund");
+    expect(manifest().jest).toEqual({ ...jest, transform: TRANSFORM });
+    expect(read("jobs/refund.test.ts")).toContain('from "@jest/globals";');
+    expect((await init("refund")).out).not.toMatch(/wrote|added|Add/);
+  });
+
+  test("if a file configures Jest, init prints the line for it", async () => {
+    write("jest.config.js", "module.exports = {};");
+    const { out } = await init("refund");
+    expect(manifest().jest).toEqual(jest);
+    expect(out).toContain(`Add to the configuration of Jest:\n\n  transform: ${JSON.stringify(TRANSFORM)}\n`);
+  });
+});
+
 describe("in a CDK app", () => {
   test("init adds handlers, tests, packages and settings, and prints the lines for the app", async () => {
     write("cdk.json", '{"app":"node bin/app.ts"}');
@@ -293,10 +316,13 @@ describe("in a CDK app", () => {
     expect(manifest()).not.toHaveProperty("type");
   });
 
-  test("tsx has the version that cdk init takes", async () => {
-    await flagged("--module", "commonjs");
+  test("tsx and swc have the versions that cdk init takes", async () => {
+    write("server.js", "");
+    write("package.json", JSON.stringify({ devDependencies: { jest: "^30" } }));
+    await init("refund");
     const { devDependencies } = JSON.parse(readFileSync(join(CDK_TEMPLATE, "package.json"), "utf8"));
-    expect(manifest().devDependencies.tsx).toBe(devDependencies.tsx);
+    for (const name of ["tsx", "@swc/core", "@swc/jest"])
+      expect(manifest().devDependencies[name]).toBe(devDependencies[name]);
   });
 
   test("a package with Vitest gets a test for Vitest, where its tests are, with its ending", async () => {

@@ -44,6 +44,7 @@ export async function playFirstHour(session: Session, tarball: string): Promise<
   await initialise(session, project, tarball);
   await playLocal(session, project);
   await runScripts(session, project);
+  expectTestsRan(session, project, "a job of order-timeout runs when it is due");
   const options = ["--database", "portable", "--data", ".portable"];
   await playLocal(session, { ...project, name: "first hour on the portable database", options });
 }

@@ -4,7 +4,7 @@ import { LocalError } from "../../local/local-error.ts";
 import { plainEnvironment } from "../deploy/environment.ts";
 import type { Session } from "../deploy/session.ts";
 import { blocksOf, readPage } from "../docs/blocks.ts";
-import { said } from "./said.ts";
+import { logOf, said } from "./said.ts";
 
 const NAME = "the first job";
 const PAGE = "docs/start.md";
@@ -54,6 +54,9 @@ export async function playExistingApp(session: Session, tarball: string): Promis
   const [{ lines } = { lines: [] }] = add.filter(({ to }) => to === "the stack of your app");
   writeFileSync(join(cwd, "main.ts"), `${app}${lines.join("\n").replace("(this,", "(stack,")}\n`);
   for (const script of ["test", "synth"]) await npm(session, cwd, EXISTING, "run", script);
+  const printed = readFileSync(logOf(session, `${EXISTING} npm run test`), "utf8");
+  if (!printed.includes("a job of order-timeout runs when it is due"))
+    throw new LocalError(`npm test has not run the test that init wrote:\n${printed}`);
   const template = readFileSync(join(cwd, "cdk.out", "Shop.template.json"), "utf8");
   if (!template.includes("AWS::Lambda::EventSourceMapping"))
     throw new LocalError("the lines that init printed made no consumer");

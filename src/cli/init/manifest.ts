@@ -8,7 +8,11 @@ export type Manifest = {
   scripts?: Record<string, string>;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
+  jest?: { transform?: unknown };
 };
+
+/** Jest's setting that lets it run TypeScript beside JavaScript. */
+export const JEST_TRANSFORM = { "\\.ts$": "@swc/jest", "\\.js$": "babel-jest" };
 
 /** The CDK, the local stack's emulator and bundler, and TypeScript: in the versions that Minutehand's own tests use. */
 const DEVELOPMENT = [
@@ -19,12 +23,12 @@ const VERSIONS: Readonly<Record<string, string>> = {
   ...packageJson.dependencies,
   ...packageJson.devDependencies,
   // As in the app that `cdk init` writes.
-  tsx: "^4.23.0",
+  ...{ tsx: "^4.23.0", "@swc/core": "^1.15.0", "@swc/jest": "^0.2.39" },
 };
 
 /** Adds what is missing: scripts and packages. Changes nothing that is there, except what `npm init` writes without asking. */
 export function withMissing(manifest: Manifest, project: Project): Manifest {
-  const { isNewApp, isBare, module } = project;
+  const { isNewApp, isBare, module, jestLacks } = project;
   const { dependencies = {}, devDependencies = {} } = manifest;
   const packages = packagesOf(manifest);
   const needed = [...DEVELOPMENT, ...runnerPackages(project)];
@@ -37,13 +41,18 @@ export function withMissing(manifest: Manifest, project: Project): Manifest {
     scripts: withScripts(manifest.scripts, project),
     dependencies: { ...dependencies, ...minutehand },
     devDependencies: sorted({ ...devDependencies, ...Object.fromEntries(missing) }),
+    ...(jestLacks === "transform" ? { jest: { ...manifest.jest, transform: JEST_TRANSFORM } } : {}),
   };
 }
 
 /** What runs the app and the tests. Node alone runs ES modules in TypeScript, and no CommonJS with `import`. */
-function runnerPackages({ isNewApp, module, runner }: Project): string[] {
+function runnerPackages({ isNewApp, module, runner, jestLacks }: Project): string[] {
   const needsTsx = module === "commonjs" && (isNewApp || runner === "node");
-  return [...(needsTsx ? ["tsx"] : []), ...(runner === "vitest" ? ["vitest"] : [])];
+  return [
+    ...(needsTsx ? ["tsx"] : []),
+    ...(runner === "vitest" ? ["vitest"] : []),
+    ...(jestLacks === "nothing" ? [] : ["@swc/core", "@swc/jest"]),
+  ];
 }
 
 function withScripts(

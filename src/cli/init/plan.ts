@@ -12,7 +12,7 @@ import {
   topicsImport,
   tsconfigFile,
 } from "./files.ts";
-import { type Manifest, withMissing } from "./manifest.ts";
+import { JEST_TRANSFORM, type Manifest, withMissing } from "./manifest.ts";
 import { type Asked, type Folder, type Project, projectOf, stackFileOf } from "./project.ts";
 import { TS_IMPORTS, withIgnored, withTsImports } from "./settings.ts";
 
@@ -76,8 +76,9 @@ function newFiles(topics: readonly string[], folder: Folder, project: Project): 
     files[path] = folder.read(path) ?? textOf(path);
   };
   if (isNewApp) {
-    // An `app.ts` in the folder is the user's own program, and with `src/` the compiler may take no other code.
-    const app = jobs === "jobs" && folder.read("app.ts") === undefined ? "app.ts" : `${jobs}/app.ts`;
+    // An `app` in the folder is the user's own program, and with `src/` the compiler may take no other code.
+    const hasApp = folder.files.some((path) => /^app\.[cm]?[jt]sx?$/.test(path));
+    const app = jobs === "jobs" && !hasApp ? "app.ts" : `${jobs}/app.ts`;
     want("cdk.json", () => json({ app: `${module === "esm" ? "node" : "npx tsx"} ${app}` }));
     want(app, (path) => appFile(topics, stackName(folder.name), path, project));
   }
@@ -116,6 +117,9 @@ function linesToAdd(topics: readonly string[], folder: Folder, project: Project)
   return [
     ...(isNewApp || toApp.length === 0 ? [] : [{ to: stack ?? "the stack of your app", lines: toApp }]),
     ...(undeclared.length === 0 ? [] : [{ to: topicsPath, lines: undeclared.map(topicLine) }]),
+    ...(project.jestLacks === "transform in a file"
+      ? [{ to: "the configuration of Jest", lines: [`transform: ${JSON.stringify(JEST_TRANSFORM)}`] }]
+      : []),
     ...(isUnclear ? [{ to: "compilerOptions in tsconfig.json", lines: [TS_IMPORTS] }] : []),
   ];
 }

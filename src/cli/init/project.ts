@@ -35,6 +35,8 @@ export type Project = {
   readonly testEnding: "test" | "spec";
   /** Whether the names of Jest are global for the compiler too. */
   readonly hasJestTypes: boolean;
+  /** What Jest lacks to run TypeScript: nothing, the setting `transform`, or that in a file of the user's. */
+  readonly jestLacks: "nothing" | "transform" | "transform in a file";
 };
 
 /** Throws a `UsageError` if a flag does not fit the project. */
@@ -45,16 +47,18 @@ export function projectOf(folder: Folder, manifest: Manifest, asked: Asked): Pro
   const runner = runnerIn(manifest, asked);
   const hasOldPlace = folder.files.includes("jobs/topics.ts");
   const jobs = !hasOldPlace && sources.some((path) => path.startsWith("src/")) ? "src/jobs" : "jobs";
-  const found = { isNewApp: folder.read("cdk.json") === undefined, isBare, module, runner, jobs };
+  const isNewApp = folder.read("cdk.json") === undefined;
   const hasJestTypes = "@types/jest" in packagesOf(manifest);
+  const jestLacks = runner === "jest" ? lackOfJest(folder, manifest) : "nothing";
+  const found = { isNewApp, isBare, module, runner, jobs, hasJestTypes, jestLacks };
   // The user's own `node --test` would find a `.test.ts` here, and run it without tsx.
   const isHidden =
     module === "commonjs" && runner === "node" && /\bnode\b.*--test/.test(testScript(manifest));
-  if (isHidden) return { ...found, tests: jobs, testEnding: "spec", hasJestTypes };
+  if (isHidden) return { ...found, tests: jobs, testEnding: "spec" };
   const tests = sources.filter((path) => /\.(test|spec)\.\w+$/.test(path));
   const isSpec = tests.length > 0 && tests.every((path) => path.includes(".spec."));
   const testFolder = testFolderOf(folder, tests, jobs, runner);
-  return { ...found, tests: testFolder, testEnding: isSpec ? "spec" : "test", hasJestTypes };
+  return { ...found, tests: testFolder, testEnding: isSpec ? "spec" : "test" };
 }
 
 function moduleOf({ type }: Manifest, isBare: boolean, { module: asked }: Asked): Module {
@@ -96,6 +100,13 @@ function testFolderOf(
   if (runner === "jest" && root !== undefined) return jobs.startsWith(`${root}/`) ? jobs : root;
   const [top = "", ...others] = new Set(tests.map((path) => path.replace(/\/.*/, "")));
   return others.length === 0 && /^(tests?|__tests__|spec)$/.test(top) ? top : jobs;
+}
+
+/** Jest runs TypeScript in each project that has it. In one of JavaScript alone, its Babel fails at the first type. */
+function lackOfJest({ files }: Folder, manifest: Manifest): Project["jestLacks"] {
+  if ("typescript" in packagesOf(manifest) || files.includes("tsconfig.json")) return "nothing";
+  const hasFile = files.some((path) => path.startsWith("jest.config."));
+  return hasFile || manifest.jest?.transform !== undefined ? "transform in a file" : "transform";
 }
 
 /** The one file of the project that declares a stack, if there is one alone. */
