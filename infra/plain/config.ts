@@ -16,8 +16,8 @@ export type TargetConfig = {
 
 type ForCdk = "api" | "table" | "eventBus" | "encryptionKey" | "alarmTopic" | "topicsFile";
 
-/** What `minutehand template` reads from its file: the props of a queue, with names and ARNs in place of the CDK's objects. */
-export type PlainConfig = Omit<DelayQueueProps, ForCdk> & {
+/** What the file of `minutehand template` has in place of the CDK's objects, and beside the props of a queue. */
+export type OwnConfig = {
   /** The address of the JSON Schema of this file, for editors. */
   readonly $schema?: string;
   /**
@@ -44,6 +44,9 @@ export type PlainConfig = Omit<DelayQueueProps, ForCdk> & {
   readonly alarmTopic?: TextOrParameter;
 };
 
+/** What `minutehand template` reads from its file: the props of a queue, with names and ARNs in place of the CDK's objects. */
+export type PlainConfig = Omit<DelayQueueProps, ForCdk> & OwnConfig;
+
 const NAMES: Names<PlainConfig> = {
   ...{
     $schema: true,
@@ -59,7 +62,7 @@ const NAMES: Names<PlainConfig> = {
   ...{ maxFiledPerChain: true, eventBus: true, encryptionKey: true, api: true, alarmTopic: true },
   ...{ runbookUrl: true, dashboard: true, topicMetrics: true, removable: true },
 };
-const CONFIG_NAMES = Object.keys(NAMES);
+export const CONFIG_NAMES: readonly string[] = Object.keys(NAMES);
 const API: Names<NonNullable<PlainConfig["api"]>> = {
   ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
 };

@@ -39,10 +39,12 @@ export function writeFolder(
         `${name} has files that "minutehand template" has not written so: ${foreign.join(", ")}. Move or delete them`,
       );
     for (const path of old) rmSync(join(folder, path));
-    for (const [path, contents] of files) write(join(folder, path), contents);
+    // A file that keeps its time gives the same archive in `aws cloudformation package`, so its function is not updated.
+    const changed = [...files].filter(([path, contents]) => !hasContents(join(folder, path), contents));
+    for (const [path, contents] of changed) write(join(folder, path), contents);
     const hashes = Object.fromEntries([...files].map(([path, contents]) => [path, hashOf(contents)]));
     write(join(folder, LIST), `${JSON.stringify(hashes, undefined, 2)}\n`);
-    return { wrote: files.size, deleted: old.length };
+    return { wrote: changed.length, deleted: old.length };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
@@ -52,9 +54,12 @@ export function writeFolder(
 
 function isForeign(file: string, before: string | undefined, contents: Uint8Array | undefined): boolean {
   if (!existsSync(file)) return false;
-  const now = hashOf(readFileSync(file));
   // A file may already have its new contents, because an earlier run was interrupted.
-  return now !== before && (contents === undefined || now !== hashOf(contents));
+  return hashOf(readFileSync(file)) !== before && (contents === undefined || !hasContents(file, contents));
+}
+
+function hasContents(file: string, contents: Uint8Array): boolean {
+  return existsSync(file) && readFileSync(file).equals(contents);
 }
 
 /** Answers nothing if there is no list. */

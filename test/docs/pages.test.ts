@@ -1,5 +1,6 @@
 import { existsSync, globSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { parseSync } from "oxc-parser";
 import { describe, expect, test } from "vitest";
 import { PRICES } from "../../tools/bench/prices.ts";
 import { sectionsOf } from "../../tools/site/contents.ts";
@@ -17,6 +18,14 @@ const TESTED: Readonly<Record<string, string>> = {
   text: "pages.test.ts",
 };
 
+/** Kinds that no test runs, each with the only page that may have them. The page must say what was done instead. */
+const NOT_RUN: Readonly<Record<string, string>> = {
+  hcl: "docs/guides/without-cdk.md",
+  js: "docs/guides/without-cdk.md",
+  php: "docs/guides/without-cdk.md",
+  py: "docs/guides/without-cdk.md",
+};
+
 test("the README has at most 100 lines", () => {
   expect(readPage("README.md").split("\n").length).toBeLessThanOrEqual(101);
 });
@@ -24,9 +33,18 @@ test("the README has at most 100 lines", () => {
 test("each block is of a kind that a test runs", () => {
   expect(
     blocks()
-      .filter(({ kind }) => !(kind in TESTED))
+      .filter(({ kind, page }) => !(kind in TESTED) && NOT_RUN[kind] !== page)
       .map(nameOf),
   ).toEqual([]);
+});
+
+test.each([...new Set(Object.values(NOT_RUN))])("%s says which of its blocks were not run", (page) => {
+  expect(readPage(page)).toMatch(/^Not run: /m);
+  expect(readPage(page)).toMatch(/was not run: it was only parsed/);
+});
+
+test.each(blocks().filter(({ kind }) => kind === "js"))("$page:$line is JavaScript", ({ text }) => {
+  expect(parseSync("block.mjs", text).errors).toEqual([]);
 });
 
 test("a block without a kind, and one in a list, are found", () => {

@@ -73,8 +73,9 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
     return command === "vitest" && existsSync(join(ROOT, file)) ? undefined : "no such file";
   },
   aws([service, operation = ""]) {
-    // `logs tail` is a command of the AWS CLI itself.
-    if (service === "logs" && operation === "tail") return undefined;
+    // These are commands of the AWS CLI itself.
+    if (["logs tail", "cloudformation package", "cloudformation deploy"].includes(`${service} ${operation}`))
+      return undefined;
     const clients: Record<string, object> = {
       ...{
         cloudformation: CloudFormation,

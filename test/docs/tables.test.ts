@@ -1,12 +1,22 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CONFIG_NAMES } from "../../infra/plain/config.ts";
+import { SETTINGS } from "../../src/settings/topic-settings.ts";
 import { dashboardPicture } from "../../tools/site/dashboard-picture.ts";
 import { DOCS, pages } from "../../tools/site/docs.ts";
 import { fillTables, table, tablesIn } from "../../tools/site/markdown.ts";
 import { statesPicture } from "../../tools/site/states-picture.ts";
 import { resourcesOf, stays } from "../../tools/site/tables/created.ts";
-import { DASHBOARD_PICTURE, OPENAPI, openapiText, STATES_PICTURE, TABLES } from "../../tools/site/tables.ts";
+import {
+  CONFIG_SCHEMA,
+  configSchemaText,
+  DASHBOARD_PICTURE,
+  OPENAPI,
+  openapiText,
+  STATES_PICTURE,
+  TABLES,
+} from "../../tools/site/tables.ts";
 
 const texts = pages().map((page) => ({ page, text: readFileSync(join(DOCS, page), "utf8") }));
 
@@ -23,6 +33,16 @@ test.each(texts.filter(({ text }) => tablesIn(text).length > 0))(
 
 test("the OpenAPI document is that of the routes; `npm run docs` writes it", () => {
   expect(readFileSync(OPENAPI, "utf8")).toBe(openapiText());
+});
+
+test("the JSON Schema is that of what `minutehand template` reads; `npm run docs` writes it", () => {
+  const text = readFileSync(CONFIG_SCHEMA, "utf8");
+  expect(text).toBe(configSchemaText());
+  const { properties, definitions } = JSON.parse(text);
+  expect(Object.keys(properties).sort()).toEqual([...CONFIG_NAMES].sort());
+  expect(Object.keys(definitions.topic.properties)).toEqual(SETTINGS.map(([name]) => name));
+  for (const { description } of [properties.prefix, properties.targets, definitions.topic.properties.ttr])
+    expect(description).toMatch(/^[A-Z]/);
 });
 
 test("the picture of the dashboard is that of the construct; `npm run docs` writes it", () => {

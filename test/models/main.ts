@@ -1,9 +1,10 @@
 /**
- * Against the data that AWS publishes: cfn-lint checks the templates of the app and of a stack with 40 topics by CloudFormation's schemas,
+ * Against the data that AWS publishes: cfn-lint checks the templates of the app, of a stack with 40 topics and of `minutehand template` by
+ * CloudFormation's schemas,
  * parliament their policies, a check by quotas their sizes, the same schemas the rights in the deploying guide, and botocore every kind of
  * request of the security tests by the services' models. Needs the registries of npm and PyPI.
  */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { LocalError } from "../../local/local-error.ts";
 import { DEPLOYMENT_ACTIONS } from "../../tools/site/tables/deployment-rights.ts";
@@ -20,11 +21,27 @@ const TOOLS = {
 };
 /** W3005: the CDK writes a dependency of a function on its role, although a reference to the role already implies it. */
 const IGNORED = ["W3005"];
+/** A topic of each kind. */
+const PLAIN = {
+  topics: {
+    work: { consumer: "pull" },
+    calls: { webhook: {} },
+    thumbnail: { cancelOn: { detailType: "Deleted", key: "$.detail.id" } },
+  },
+  targets: {
+    thumbnail: { arn: "arn:aws:lambda:eu-central-1:111122223333:function:thumbnail", timeout: "1m" },
+  },
+  schedules: { nightly: { topic: "work", expression: "@daily", body: {} } },
+  alarmTopic: { parameter: "AlarmTopicArn" },
+  dashboard: true,
+};
 const APPS = { Minutehand: "infra/app.ts", Forty: "test/models/forty-topics.ts" };
 
 await runSession("test:models", noOptions, async (session) => {
   const python = await pythonWith(session, TOOLS);
-  for (const [stack, app] of Object.entries(APPS)) await checkTemplate(session, python, { stack, app });
+  for (const [stack, app] of Object.entries(APPS))
+    await checkTemplate(session, python, { stack, path: await synth(session, stack, app) });
+  await checkTemplate(session, python, { stack: "Plain", path: await plain(session) });
   await checkRights(session, python);
   await checkRequests(session, python);
 });
@@ -37,9 +54,8 @@ function noOptions(args: readonly string[]): Record<string, never> {
 async function checkTemplate(
   session: Session,
   python: string,
-  { stack, app }: { stack: string; app: string },
+  { stack, path }: { stack: string; path: string },
 ): Promise<void> {
-  const path = await synth(session, stack, app);
   const template = readFileSync(path, "utf8");
   const faults = limitFaults(template);
   if (faults.length > 0) throw new LocalError(`${stack}: ${faults.join("; ")}`);
@@ -107,4 +123,21 @@ async function synth(session: Session, stack: string, app: string): Promise<stri
     args: [cdk, "synth", "--quiet", "--app", `${process.execPath} ${join(ROOT, app)}`, "--output", output],
   });
   return join(output, `${stack}.template.json`);
+}
+
+/** Makes the template of `minutehand template`, with the functions' folders replaced as `aws cloudformation package` does. */
+async function plain(session: Session): Promise<string> {
+  session.progress("minutehand template");
+  const cwd = join(session.folder, "plain");
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, "minutehand.json"), JSON.stringify(PLAIN));
+  const args = [join(ROOT, "src/cli/main.ts"), "template", "--out", "deploy"];
+  await session.run({ name: "minutehand template", command: process.execPath, args, cwd });
+  const path = join(cwd, "deploy", "template.json");
+  const packaged = readFileSync(path, "utf8").replaceAll(
+    /"Code": "\.\/(functions\/[\w-]+)"/g,
+    '"Code": { "S3Bucket": "code", "S3Key": "$1" }',
+  );
+  writeFileSync(path, packaged);
+  return path;
 }

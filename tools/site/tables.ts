@@ -3,6 +3,7 @@ import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { openapiDocument } from "../../src/http/openapi.ts";
 import { routes } from "../../src/http/route-table.ts";
+import { configSchema } from "./config-schema.ts";
 import { dashboardPicture } from "./dashboard-picture.ts";
 import { DOCS, pages } from "./docs.ts";
 import { fillTables } from "./markdown.ts";
@@ -53,12 +54,20 @@ export function openapiText(): string {
   return `${JSON.stringify(openapiDocument(routes, packageJson.version), undefined, 2)}\n`;
 }
 
+/** The JSON Schema of the file that `minutehand template` reads. */
+export const CONFIG_SCHEMA = join(DOCS, "reference", "minutehand.schema.json");
+
+export function configSchemaText(): string {
+  return `${JSON.stringify(configSchema(), undefined, 2)}\n`;
+}
+
 export const DASHBOARD_PICTURE = join(DOCS, "pictures", "dashboard.svg");
 
 export const STATES_PICTURE = join(DOCS, "pictures", "states.svg");
 
 export function writeTables(): void {
   writeFileSync(OPENAPI, openapiText());
+  writeFileSync(CONFIG_SCHEMA, configSchemaText());
   writeFileSync(DASHBOARD_PICTURE, dashboardPicture());
   writeFileSync(STATES_PICTURE, statesPicture());
   for (const page of pages()) {
