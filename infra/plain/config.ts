@@ -117,6 +117,27 @@ export function configFaults(given: unknown): string[] {
   );
 }
 
+/** Answers the config for a stack on this machine: with a new table, and with names in the place of parameters, which nobody gives there. */
+export function localConfig({ table: _, ...config }: PlainConfig): PlainConfig {
+  const { targets = {}, eventBus, encryptionKey, alarmTopic } = config;
+  const named = ([topic, { arn, timeout }]: [string, TargetConfig]) => [
+    topic,
+    { arn: textOr("lambda", "function:", arn), timeout },
+  ];
+  return {
+    ...config,
+    targets: Object.fromEntries(Object.entries(targets).map(named)),
+    ...(eventBus && { eventBus: typeof eventBus === "string" ? eventBus : eventBus.parameter }),
+    ...(encryptionKey && { encryptionKey: textOr("kms", "key/", encryptionKey) }),
+    ...(alarmTopic && { alarmTopic: textOr("sns", "", alarmTopic) }),
+  };
+}
+
+function textOr(service: string, kind: string, given: TextOrParameter): string {
+  if (typeof given === "string") return given;
+  return `arn:aws:${service}:us-east-1:000000000000:${kind}${given.parameter}`;
+}
+
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -136,9 +136,17 @@ test("a missing file and a missing folder are named", async () => {
 });
 
 test("as the app of `minutehand local` it writes an assembly, and prints nothing", async () => {
+  const targets = { thumbnail: { arn: { parameter: "ThumbnailArn" }, timeout: "1m" } };
+  const others = { eventBus: { parameter: "Bus" }, table: "jobs" };
+  write("minutehand.json", JSON.stringify({ ...CONFIG, ...others, topics: { thumbnail: {} }, targets }));
   const env = { CDK_OUTDIR: join(folder, "assembly") };
   const ended = await type(undefined, ["template"], { folder, env });
   expect(ended).toMatchObject({ code: 0, out: "", err: "" });
+  const stack = JSON.parse(read("assembly/Minutehand.template.json"));
+  // The runner knows no values of parameters, and makes its own table.
+  expect(stack.Parameters).toBeUndefined();
+  expect(JSON.stringify(stack)).toContain("arn:aws:lambda:us-east-1:000000000000:function:ThumbnailArn");
+  expect(JSON.stringify(stack)).toContain("AWS::DynamoDB::Table");
   expect(JSON.parse(read("assembly/manifest.json")).artifacts.Minutehand.type).toBe(
     "aws:cloudformation:stack",
   );

@@ -49,14 +49,15 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
   if (out === undefined && !assembly)
     throw new UsageError("template needs --out, the folder for the template");
   // Only this command needs the CDK, which takes a second to load.
-  const { configFaults, DEFAULT_STACK } = await import("../../../infra/plain/config.ts");
+  const { configFaults, DEFAULT_STACK, localConfig } = await import("../../../infra/plain/config.ts");
   const { plainTemplate, synthesise } = await import("../../../infra/plain/template.ts");
   const file = resolve(folder, flags.config);
   const given = readJson(file, flags.config);
   const faults = configFaults(given);
   if (faults.length > 0) throw new CliError(`${flags.config} is invalid: ${faults.join("; ")}`);
   const config = given as PlainConfig;
-  if (out === undefined) return void orRefuse(() => synthesise(config, dirname(file), `${assembly}`));
+  if (out === undefined)
+    return void orRefuse(() => synthesise(localConfig(config), dirname(file), `${assembly}`));
   const { files, parameters, warnings } = orRefuse(() => plainTemplate(config, dirname(file)));
   const changed = writeFolder(resolve(folder, out), out, files, force);
   for (const warning of warnings) session.output.note(`warning: ${warning}`);
