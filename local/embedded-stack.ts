@@ -10,6 +10,7 @@ import { createInputs } from "./app/inputs.ts";
 import { rebuildFunction } from "./app/rebuild.ts";
 import { createReloader } from "./app/reload.ts";
 import { createSynthesis, type Synthesis } from "./app/synthesis.ts";
+import { createTypeCheck } from "./app/type-check.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { logDiskShortage } from "./disk.ts";
 import type { Outcome } from "./functions/execution-environment.ts";
@@ -39,6 +40,7 @@ import { createTables } from "./template/tables.ts";
 
 /** Enough for the ten pollers of each of about 15 queues, whose requests wait up to 20 s, and for the deletions at the same time. */
 const MAX_SOCKETS = 200;
+const TYPESCRIPT = /\.[cm]?tsx?$/;
 
 export type EmbeddedStackOptions = {
   /** The port of the HTTP API on 127.0.0.1; 0 picks a free port. */
@@ -64,6 +66,8 @@ export type EmbeddedStackOptions = {
   readonly stack?: string | undefined;
   /** Whether functions are reloaded when their code or settings are saved. Default: false. */
   readonly watch?: boolean;
+  /** Whether the types of the app's files are checked in the background, at the start and after saves. Only with `watch`. Default: false. */
+  readonly typeCheck?: boolean;
   /** Called with each line of the log: job events, lines of functions, warnings. */
   readonly log: (line: string) => void;
   /** The console, which is served on the port of the HTTP API and follows the log. */
@@ -294,10 +298,10 @@ type Reloaded = {
 };
 
 function reloadAfterSaves(app: App, stack: StackSpec, { sqs, functions, onReloaded }: Reloaded): void {
-  const { options, root, synthesis, began, log, teardown } = app;
+  const { options, root, synthesis, began, guard, log, teardown } = app;
   if (!options.watch) return;
   const inputs = createInputs();
-  const onSaved = createReloader(
+  const reload = createReloader(
     { stack, inputs: synthesis.inputs(), began },
     {
       inputs,
@@ -318,7 +322,17 @@ function reloadAfterSaves(app: App, stack: StackSpec, { sqs, functions, onReload
       clock: Date.now,
     },
   );
-  teardown.add(watchFolders({ onSaved, isInput: inputs.has, folders: inputs.folders, log: log.say }));
+  const isInput = inputs.has;
+  const checking = options.typeCheck ? createTypeCheck({ root, guard, isInput, log: log.say }) : undefined;
+  if (checking) teardown.add(checking.cancel);
+  const onSaved = async (paths: ReadonlySet<string>) => {
+    const isSource = paths.size === 0 || [...paths].some((path) => TYPESCRIPT.test(path));
+    // The new code comes first.
+    if (isSource) checking?.cancel();
+    await reload();
+    if (isSource) void checking?.start();
+  };
+  teardown.add(watchFolders({ onSaved, isInput, folders: inputs.folders, log: log.say }));
 }
 
 function describeStack(

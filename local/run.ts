@@ -8,7 +8,7 @@ import { topicsOfFunction } from "./template/delay-queue.ts";
 
 type RunOptions = Pick<
   EmbeddedStackOptions,
-  "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch" | "console"
+  "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch" | "typeCheck" | "console"
 > & {
   debug: boolean;
 };

@@ -12,6 +12,7 @@ import { LOCAL_PORT } from "../target.ts";
 type LocalFlags = {
   app?: string;
   watch: boolean;
+  typeCheck: boolean;
   port: number;
   data: string;
   reset?: boolean;
@@ -35,6 +36,7 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
     .description("run your app's stack on this machine, and reload its functions when you save them")
     .option("--app <command>", "command that runs the CDK app (default: from cdk.json)")
     .option("--no-watch", "do not reload functions when you save them")
+    .option("--no-type-check", "do not look for type errors in the background")
     .option(
       "--port <n>",
       "port of the API on 127.0.0.1; 0 picks a free port",
@@ -49,7 +51,7 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       ).choices(DATABASES),
     )
     .option("--reset", "first delete all data of the folder except the secrets")
-    .action(async ({ app, watch, port, data, reset = false, database }: LocalFlags) => {
+    .action(async ({ data, reset = false, ...flags }: LocalFlags) => {
       const options = program.opts<GlobalOptions>();
       nameToAws(options, env);
       const { result, todo } = judgeNode(nodeVersion);
@@ -59,7 +61,7 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       const { localConsole } = await import("../../../console/local-console.ts");
       const console = await localConsole();
       const { stack, debug = false } = options;
-      await runLocal({ app, watch, port, dataDir: data, reset, database, stack, debug, console });
+      await runLocal({ ...flags, dataDir: data, reset, stack, debug, console });
     });
   examples(command, [
     "minutehand local",

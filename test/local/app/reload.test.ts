@@ -320,6 +320,19 @@ test("beside a function of another tool, which may contain any file, a saved han
   expect(lines.slice(0, 2)).toEqual(["reloaded Mail in 0.0 s", "saved Mail.ts: synthesising …"]);
 });
 
+test("beside a function of another tool, new code needs a synthesis, and a test or another file does not", async () => {
+  withHandlers(bundleFile, () => ({
+    ...handlers(),
+    functions: [...handlers().functions, functionSpec("Other")],
+  }));
+  now = Date.now();
+  await saved();
+  for (const name of ["new.test.ts", "shop.tgz"]) await save(neverSynthesised, "", name);
+  expect(lines).toEqual([]);
+  await save(async () => handlers(), "", "new.ts");
+  expect(lines[0]).toBe("saved new.ts: synthesising …");
+});
+
 test("a handler that was saved during a synthesis keeps its later code", async () => {
   withHandlers();
   const { promise, resolve } = Promise.withResolvers<StackSpec>();
