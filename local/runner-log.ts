@@ -1,6 +1,8 @@
+import { aheadText } from "./clock-words.ts";
 import type { LogLine } from "./log-lines.ts";
 import { type OrderedLines, orderLines } from "./ordered-lines.ts";
 import { type OwnOutput, rememberOutput } from "./own-output.ts";
+import { createClock, type MovingClock } from "./services/clock.ts";
 
 /** In the order in which the lines happened. */
 export type RunnerLog = {
@@ -16,16 +18,21 @@ export function openRunnerLog(
   write: (line: string) => void,
   onLine: (line: LogLine) => void,
   progress: (line: string) => void = () => {},
+  clock: Pick<MovingClock, "now" | "ahead"> = createClock(),
 ): RunnerLog {
   const output = rememberOutput();
   const print = output.remember(write);
-  const { add, flush } = orderLines<LogLine>((line) => {
+  const { add: addLine, flush } = orderLines<LogLine>((line) => {
     print(line.text);
     onLine(line);
   });
+  const add: RunnerLog["add"] = (line, at) => {
+    const ahead = aheadText(clock.ahead());
+    addLine(ahead === undefined ? line : { ...line, text: `[${ahead}] ${line.text}` }, at);
+  };
   return {
     say: (text) => {
-      const at = Date.now();
+      const at = clock.now();
       add({ text, at }, at);
     },
     add,

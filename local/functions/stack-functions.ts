@@ -11,34 +11,56 @@ export type StackFunctions = {
   readonly invoke: (pool: FunctionPool, event: unknown, caller?: AbortSignal) => Promise<Outcome>;
   /** `name`: a function's name, its logical id, or a part of the logical id that no other function has. */
   readonly find: (name: string) => FunctionPool;
+  /** How many invocations run or wait for a process. */
+  readonly running: () => number;
+  /** Begins no invocation while `move` goes on. */
+  readonly hold: (move: () => Promise<void>) => Promise<void>;
+  /** Resolves once the running invocations know that the clock was moved. */
+  readonly followClock: () => Promise<unknown>;
   readonly replace: (specs: readonly FunctionSpec[]) => void;
   readonly codeDirs: () => string[];
   readonly pids: () => Record<string, number[]>;
   readonly stop: () => Promise<unknown>;
 };
 
-type Host = Pick<EnvironmentHost, "guard" | "variables"> & { readonly addLine: RunnerLog["add"] };
+type Host = Pick<EnvironmentHost, "guard" | "variables" | "clock"> & { readonly addLine: RunnerLog["add"] };
 
-export function createFunctions(stack: StackSpec, { guard, variables, addLine }: Host): StackFunctions {
+export function createFunctions(
+  stack: StackSpec,
+  { guard, variables, clock, addLine }: Host,
+): StackFunctions {
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
   const onLine: EnvironmentHost["onLine"] = (logicalId, line, codeDir, writtenAt) => {
     const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
     // A logger may give a record a time of its own, even a later one.
     if (readable !== undefined) addLine(readable, Math.min(readable.at, writtenAt));
   };
-  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, onLine }));
+  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, clock, onLine }));
+  let running = 0;
+  let held: Promise<void> | undefined;
   return {
     pools,
     invoke: async (pool, event, caller) => {
+      while (held) await held;
+      running += 1;
       const outcome = await pool.invoke(event, caller);
+      running -= 1;
       if (outcome.outcome !== "returned") {
         const { errorMessage: message, thrown } = outcome.error;
         const record = JSON.stringify({ level: "ERROR", message, thrown });
-        onLine(pool.spec.logicalId, record, pool.spec.codeDir, Date.now());
+        onLine(pool.spec.logicalId, record, pool.spec.codeDir, clock.now());
       }
       return outcome;
     },
     find: (name) => findPool(pools, name),
+    running: () => running,
+    hold: async (move) => {
+      held = move().finally(() => {
+        held = undefined;
+      });
+      await held;
+    },
+    followClock: () => Promise.all(pools.map((pool) => pool.followClock())),
     replace: (specs) => {
       for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
     },
