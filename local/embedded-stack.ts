@@ -178,19 +178,11 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   const notPlayed = describeNotPlayed(stack);
   for (const line of notPlayed) log.say(line);
 
-  const { guard, synthesis, api, services, platform, record } = app;
+  const { guard, synthesis, record } = app;
   const functions = createFunctions(stack, { guard, variables: variablesOf(app), clock, addLine: log.add });
   teardown.add(() => functions.stop());
   synthesis.hold(functions.codeDirs());
-  const { pools, invoke } = functions;
-  const { account } = platform;
-  const tick = options.tick ?? true;
-  const triggers = startTriggers(stack, {
-    ...{ pools, invoke, api, sqs, services, account, tick, clock },
-    log: log.say,
-  });
-  teardown.add(triggers.stop);
-  app.moves.of = movesOf(app, stack, functions, triggers);
+  const triggers = triggersOf(app, stack, functions, sqs);
   const advising = await adviseRegularly(stack, {
     countMessages: (queue) => countMessages(queue, sqs),
     onAdvice: (advice) => record.warn([...notPlayed, ...advice]),
@@ -205,6 +197,20 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   // The caller prints next that the stack is up.
   log.flush();
   return describeStack(app, stack, functions, triggers.fireRules);
+}
+
+function triggersOf(app: App, stack: StackSpec, functions: StackFunctions, sqs: SQSClient): Triggers {
+  const { options, api, services, platform, clock, log, teardown } = app;
+  const { pools, invoke } = functions;
+  const { account } = platform;
+  const tick = options.tick ?? true;
+  const triggers = startTriggers(stack, {
+    ...{ pools, invoke, api, sqs, services, account, tick, clock },
+    log: log.say,
+  });
+  teardown.add(triggers.stop);
+  app.moves.of = movesOf(app, stack, functions, triggers);
+  return triggers;
 }
 
 async function openBase(given: Start): Promise<Base> {

@@ -36,15 +36,11 @@ export function createFunctions(
     if (readable !== undefined) addLine(readable, Math.min(readable.at, writtenAt));
   };
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, clock, onLine }));
-  let running = 0;
-  let held: Promise<void> | undefined;
+  const flow = createFlow();
   return {
     pools,
     invoke: async (pool, event, caller) => {
-      while (held) await held;
-      running += 1;
-      const outcome = await pool.invoke(event, caller);
-      running -= 1;
+      const outcome = await flow.count(() => pool.invoke(event, caller));
       if (outcome.outcome !== "returned") {
         const { errorMessage: message, thrown } = outcome.error;
         const record = JSON.stringify({ level: "ERROR", message, thrown });
@@ -53,13 +49,8 @@ export function createFunctions(
       return outcome;
     },
     find: (name) => findPool(pools, name),
-    running: () => running,
-    hold: async (move) => {
-      held = move().finally(() => {
-        held = undefined;
-      });
-      await held;
-    },
+    running: flow.running,
+    hold: flow.hold,
     followClock: () => Promise.all(pools.map((pool) => pool.followClock())),
     replace: (specs) => {
       for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
@@ -67,6 +58,30 @@ export function createFunctions(
     codeDirs: () => pools.map(({ spec }) => spec.codeDir),
     pids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
     stop: () => Promise.all(pools.map((pool) => pool.stop(0))),
+  };
+}
+
+/** Counts what runs, and begins nothing while it is held. */
+function createFlow() {
+  let running = 0;
+  let held: Promise<void> | undefined;
+  return {
+    running: () => running,
+    count: async <Result>(act: () => Promise<Result>): Promise<Result> => {
+      while (held) await held;
+      running += 1;
+      try {
+        return await act();
+      } finally {
+        running -= 1;
+      }
+    },
+    hold: async (move: () => Promise<void>) => {
+      held = move().finally(() => {
+        held = undefined;
+      });
+      await held;
+    },
   };
 }
 

@@ -60,9 +60,8 @@ export async function startEmulators({
     const failed = results.find((result) => result.status === "rejected");
     throw failed?.reason;
   }
-  const { ask } = sqs.value;
   return {
-    moveQueues: ask && ((ahead) => ask({ ahead }) as Promise<QueuesState | undefined>),
+    moveQueues: moveQueuesBy(sqs.value),
     endpoints: { dynamodb: dynamodb.value.endpoint, sqs: sqs.value.endpoint },
     pids: () => ({ ...pidEntry("dynamodb", dynamodb.value.pid()), ...pidEntry("sqs", sqs.value.pid()) }),
     stop,
@@ -75,6 +74,10 @@ type Service = {
   pid: () => number | undefined;
   ask: Supervisor["ask"] | undefined;
 };
+
+function moveQueuesBy({ ask }: Service): Emulators["moveQueues"] {
+  return ask && ((ahead) => ask({ ahead }) as Promise<QueuesState | undefined>);
+}
 
 function pidEntry<N extends string>(name: N, pid: number | undefined): { [K in N]?: number } {
   return (pid === undefined ? {} : { [name]: pid }) as { [K in N]?: number };

@@ -45,8 +45,7 @@ const starts = () =>
 test("jobs, retries, occurrences and leases run in their order while the clock moves by an hour", async () => {
   const began = await clock();
   const expression = "rate(25 minutes)";
-  const put = await call("PUT", "/schedules/often", { expression, topic: "reminders", body: {} });
-  expect(put.status).toBe(201);
+  await call("PUT", "/schedules/often", { expression, topic: "reminders", body: {} });
   const hour = await enqueue("reminders", 3_590);
   // It waits for 15 s, 3 min and 10 min.
   const failing = await enqueue("reminders", 60, { fails: "not yet", failsUntil: 4 });
@@ -55,20 +54,13 @@ test("jobs, retries, occurrences and leases run in their order while the clock m
   const receive = () => call("POST", "/topics/work/receive", { max: 1, waitSeconds: 5 });
   expect((await receive()).body.jobs).toMatchObject([{ id: pulled, attempt: 1 }]);
 
-  const asked = performance.now();
   expect((await move({ by: HOUR })).status).toBe(200);
-  const took = performance.now() - asked;
   expect((await clock()) - began).toBeGreaterThanOrEqual(HOUR);
   expect((await clock()) - began).toBeLessThan(HOUR + 2 * MINUTE);
-  console.info(`an hour took ${(took / 1000).toFixed(1)} s`);
 
   await expect.poll(() => starts().some(({ id }) => id === hour)).toBe(true);
   const seen = starts().filter(({ id }) => id !== pulled);
-  const named = new Map([
-    [failing, "failing"],
-    [slow, "slow"],
-    [hour, "hour"],
-  ]);
+  const named = new Map(Object.entries({ [failing]: "failing", [slow]: "slow", [hour]: "hour" }));
   expect(seen.map(({ id, attempt }) => `${named.get(id) ?? "often"} ${attempt}`)).toEqual([
     // A rate fires at once, and then after each 25 minutes.
     "often 1",
@@ -116,9 +108,7 @@ test("a worker that waits gets a job in the job's own second, and time to settle
 
 test("the clock goes to the next job, also over a week, and stays there after a restart", async () => {
   const week = await enqueue("reminders", (7 * DAY) / 1000);
-  const asked = performance.now();
   expect((await move({ to: "next-job" })).status).toBe(200);
-  console.info(`a week took ${((performance.now() - asked) / 1000).toFixed(1)} s`);
   await expect.poll(async () => (await call("GET", `/jobs/${week}`)).body.state).toBe("done");
   expect(starts().at(-1)?.late).toBeLessThan(20_000);
   expect(await move({ to: "next-job" })).toMatchObject({ status: 404, body: { message: "no job waits" } });
