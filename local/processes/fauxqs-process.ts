@@ -1,4 +1,4 @@
-/** `fauxqs-process <host> <port> <ms ahead> [data folder]`. Ends when its parent ends. Replaces methods of fauxqs to correct its faults, and to move its clock. */
+/** `fauxqs-process <host> <port> [data folder] [ms ahead]`. Ends when its parent ends. Replaces methods of fauxqs to correct its faults, and to move its clock. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Server, type Socket } from "node:net";
@@ -7,7 +7,7 @@ import { refusalOfWebPage } from "../web-page.ts";
 import type { QueuesState } from "./fauxqs.ts";
 import { setAhead, shiftDate } from "./shifted-date.ts";
 
-const [host, port, aheadAtFirst, dataDir] = process.argv.slice(2);
+const [host, port, dataDir, aheadAtFirst = "0"] = process.argv.slice(2);
 setAhead(Number(aheadAtFirst));
 shiftDate();
 

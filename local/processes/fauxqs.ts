@@ -33,7 +33,7 @@ export async function fauxqsProgram(
       name: "the embedded SQS (fauxqs)",
       data: dataDir,
       spawn: () =>
-        fork(programPath("fauxqs"), [host, String(port), String(ahead()), ...(dataDir ? [dataDir] : [])], {
+        fork(programPath("fauxqs"), [host, String(port), dataDir ?? "", String(ahead())], {
           ...DETACHED,
           env: emulatorVariables(process.env),
           execArgv: [],

@@ -32,7 +32,7 @@ type Handler = (event: unknown, context: object) => unknown;
 const DEEPEST_CAUSE = 8;
 
 process.on("disconnect", () => process.exit());
-const [codeDir = "", handlerName = "", invokedFunctionArn, aheadAtFirst] = process.argv.slice(2);
+const [codeDir = "", handlerName = "", invokedFunctionArn, aheadAtFirst = "0"] = process.argv.slice(2);
 setAhead(Number(aheadAtFirst));
 shiftDate();
 stampOutput();
