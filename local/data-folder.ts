@@ -15,6 +15,8 @@ const DELETED_BY_RESET = [
   "sqs",
   "event-sources.json",
   "event-sources.json.new",
+  "clock.json",
+  "clock.json.new",
 ];
 const KEPT_BY_RESET = [
   ...[...sqliteFiles("lock"), "compiled", "synthesised", "runner.json", "runner.json.new"],
@@ -28,6 +30,7 @@ export type DataFolder = {
   readonly schedulesFile: string;
   readonly eventSourcesFile: string;
   readonly secretsFile: string;
+  readonly clockFile: string;
   readonly codeCacheDir: string;
   /** The folder, and every path in it that the runner writes. The folder may also hold files of the user. */
   readonly paths: ReadonlySet<string>;
@@ -58,6 +61,7 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = diskSho
     schedulesFile: join(path, "schedules.sqlite"),
     eventSourcesFile: join(path, "event-sources.json"),
     secretsFile: join(path, "secrets.json"),
+    clockFile: join(path, "clock.json"),
     codeCacheDir: join(path, "compiled"),
     paths: new Set([path, ...OWN.map((name) => join(path, name))]),
     writeRecord: (record: RunnerRecord) => writePrivateFile(recordFile(path), `${JSON.stringify(record)}\n`),

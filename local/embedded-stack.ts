@@ -1,4 +1,5 @@
 import { realpathSync } from "node:fs";
+import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
@@ -11,21 +12,27 @@ import { rebuildFunction } from "./app/rebuild.ts";
 import { createReloader } from "./app/reload.ts";
 import { createSynthesis, type Synthesis } from "./app/synthesis.ts";
 import { createTypeCheck } from "./app/type-check.ts";
+import { clockRoute } from "./clock-route.ts";
+import { aheadText } from "./clock-words.ts";
 import { type DataFolder, openDataFolder } from "./data-folder.ts";
 import { logDiskShortage } from "./disk.ts";
 import type { Outcome } from "./functions/execution-environment.ts";
 import { type HttpApi, openHttpApi, type Pages } from "./functions/http-api.ts";
 import { type Endpoints, type Platform, platformVariables, readPlatform } from "./functions/platform.ts";
 import { createFunctions, type StackFunctions } from "./functions/stack-functions.ts";
-import { startTriggers } from "./functions/triggers.ts";
+import { startTriggers, type Triggers } from "./functions/triggers.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import type { LogLine } from "./log-lines.ts";
+import { type ClockMoves, createClockMoves } from "./move-clock.ts";
+import { readPoolEntries } from "./pool-entries.ts";
 import { makePrivateFolder } from "./private-files.ts";
 import type { Database } from "./processes/database.ts";
 import { type Emulators, startEmulators } from "./processes/emulators.ts";
 import { type Guard, startGuard } from "./processes/guard.ts";
 import { openRunnerLog, type RunnerLog } from "./runner-log.ts";
 import { keepRecord, type RecordKeeper } from "./runner-record.ts";
+import { createClock, type MovingClock } from "./services/clock.ts";
+import { jsonFile } from "./services/json-file.ts";
 import { type OwnServices, startOwnServices } from "./services/own-services.ts";
 import { createTeardown, type Teardown } from "./teardown.ts";
 import { readAssembly } from "./template/assembly.ts";
@@ -127,6 +134,7 @@ type Start = {
   readonly options: EmbeddedStackOptions;
   readonly root: string;
   readonly log: RunnerLog;
+  readonly clock: MovingClock;
   readonly teardown: Teardown;
 };
 
@@ -135,6 +143,9 @@ type Base = Start & {
   /** Absent: the services keep their data in memory. */
   readonly folder: DataFolder | undefined;
   readonly api: HttpApi;
+  /** Why the clock cannot be moved, until it can. */
+  readonly moves: { of: ClockMoves | string };
+  readonly keepClock: (ahead: number) => void;
   readonly platform: Platform;
   readonly services: OwnServices;
   readonly guard: Guard;
@@ -154,11 +165,12 @@ type App = Base & {
 async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise<EmbeddedStack> {
   // Imports and inputs of bundles are named by their real paths.
   const root = realpathSync(options.root ?? process.cwd());
-  const log = openRunnerLog(options.log, (line) => options.console?.onLine(line), options.progress);
+  const clock = createClock();
+  const log = openRunnerLog(options.log, (line) => options.console?.onLine(line), options.progress, clock);
   teardown.add(log.flush);
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
-  const app = await synthesiseApp(await openBase({ options, root, log, teardown }));
+  const app = await synthesiseApp(await openBase({ options, root, log, clock, teardown }));
   const synthesised = readSynthesised(app, app.outdir);
   recordStart(app, synthesised);
   const sqs = createSqsClient(app);
@@ -167,14 +179,10 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   const notPlayed = describeNotPlayed(stack);
   for (const line of notPlayed) log.say(line);
 
-  const { guard, api, services, platform, record } = app;
-  const functions = createFunctions(stack, { guard, variables: variablesOf(app), addLine: log.add });
+  const { guard, record } = app;
+  const functions = createFunctions(stack, { guard, variables: variablesOf(app), clock, addLine: log.add });
   teardown.add(() => functions.stop());
-  const { pools, invoke } = functions;
-  const { account } = platform;
-  const tick = options.tick ?? true;
-  const triggers = startTriggers(stack, { pools, invoke, api, sqs, services, account, tick, log: log.say });
-  teardown.add(triggers.stop);
+  const triggers = triggersOf(app, stack, functions, sqs);
   const advising = await adviseRegularly(stack, {
     countMessages: (queue) => countMessages(queue, sqs),
     onAdvice: (advice) => record.warn([...notPlayed, ...advice]),
@@ -191,23 +199,48 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   return describeStack(app, stack, functions, triggers.fireRules);
 }
 
+function triggersOf(app: App, stack: StackSpec, functions: StackFunctions, sqs: SQSClient): Triggers {
+  const { options, api, services, platform, clock, log, teardown } = app;
+  const { pools, invoke } = functions;
+  const { account } = platform;
+  const tick = options.tick ?? true;
+  const triggers = startTriggers(stack, {
+    ...{ pools, invoke, api, sqs, services, account, tick, clock },
+    log: log.say,
+  });
+  teardown.add(triggers.stop);
+  app.moves.of = movesOf(app, stack, functions, triggers);
+  return triggers;
+}
+
 async function openBase(given: Start): Promise<Base> {
-  const { options, log, teardown } = given;
+  const { options, log, clock, teardown } = given;
   const folder = options.memory ? undefined : openDataFolder(options.dataDir, options.reset ?? false);
   if (folder) {
     teardown.add(folder.release);
     teardown.add(logDiskShortage(folder.shortage, log.say));
     makePrivateFolder(folder.codeCacheDir);
   }
-  const api = await openHttpApi(options.port, { shortage: folder?.shortage, pages: options.console?.pages });
+  const kept = jsonFile(folder?.clockFile, { ahead: 0 });
+  clock.setAhead(kept.read().ahead);
+  const ahead = aheadText(clock.ahead());
+  if (ahead !== undefined)
+    log.say(`the clock is ${ahead} ahead of this machine's, as it was moved; --reset sets it back`);
+  const moves: Base["moves"] = { of: "the stack starts" };
+  const route = clockRoute(clock, () => moves.of);
+  const api = await openHttpApi(options.port, {
+    shortage: folder?.shortage,
+    pages: (...call) => route(...call) || (options.console?.pages(...call) ?? false),
+  });
   teardown.add(() => api.stop(0));
   const platform = readPlatform(process.env);
-  const services = await startOwnServices(folder, platform);
+  const services = await startOwnServices(folder, platform, clock);
   teardown.add(services.stop);
   const guard = startGuard();
   teardown.add(guard.stop);
   const record = keepRecord({ url: api.url, services: services.url }, folder?.writeRecord);
-  return { ...given, folder, api, platform, services, guard, record };
+  const keepClock = (ahead: number) => kept.write({ ahead });
+  return { ...given, folder, api, moves, keepClock, platform, services, guard, record };
 }
 
 async function synthesiseApp(base: Base): Promise<App> {
@@ -216,6 +249,7 @@ async function synthesiseApp(base: Base): Promise<App> {
   const starting = startEmulators({
     folder,
     database,
+    ahead: base.clock.ahead,
     guard,
     log: log.say,
     onRestart: record.write,
@@ -289,6 +323,29 @@ function variablesOf({ options, platform, endpoints, folder }: App): Record<stri
     ...(folder && { NODE_COMPILE_CACHE: folder.codeCacheDir }),
     ...options.environment,
   };
+}
+
+/** Answers what moves the stack's clock, or why it cannot be moved. */
+function movesOf(
+  { options, clock, keepClock, emulators, services, platform, endpoints, teardown }: App,
+  stack: StackSpec,
+  functions: StackFunctions,
+  { checkMinute }: Triggers,
+): ClockMoves | string {
+  const { moveQueues } = emulators;
+  if (!moveQueues || !services.scheduler)
+    return "the clock of a stack whose SQS or EventBridge Scheduler runs elsewhere cannot be moved";
+  const dynamodb = new DynamoDBClient({ ...platform, endpoint: endpoints.dynamodb });
+  teardown.add(() => dynamodb.destroy());
+  const pools = new Set(functions.pools.flatMap(({ spec }) => spec.environment.MINUTEHAND_TABLE ?? []));
+  const { polled } = services.eventSourceMappings;
+  return createClockMoves({
+    ...{ clock, functions, moveQueues, checkMinute },
+    consumed: () => new Set(polled().map((arn) => arn.slice(arn.lastIndexOf(":") + 1))),
+    rules: options.tick === false ? [] : stack.rules,
+    readPool: () => readPoolEntries(dynamodb, pools),
+    keep: keepClock,
+  });
 }
 
 type Reloaded = {

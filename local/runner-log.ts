@@ -1,5 +1,7 @@
+import { aheadText } from "./clock-words.ts";
 import type { LogLine } from "./log-lines.ts";
 import { type OrderedLines, orderLines } from "./ordered-lines.ts";
+import { createClock, type MovingClock } from "./services/clock.ts";
 
 /** In the order in which the lines happened. */
 export type RunnerLog = {
@@ -14,14 +16,19 @@ export function openRunnerLog(
   write: (line: string) => void,
   onLine: (line: LogLine) => void,
   progress: (line: string) => void = () => {},
+  clock: Pick<MovingClock, "now" | "ahead"> = createClock(),
 ): RunnerLog {
-  const { add, flush } = orderLines<LogLine>((line) => {
+  const { add: addLine, flush } = orderLines<LogLine>((line) => {
     write(line.text);
     onLine(line);
   });
+  const add: RunnerLog["add"] = (line, at) => {
+    const ahead = aheadText(clock.ahead());
+    addLine(ahead === undefined ? line : { ...line, text: `[${ahead}] ${line.text}` }, at);
+  };
   return {
     say: (text) => {
-      const at = Date.now();
+      const at = clock.now();
       add({ text, at }, at);
     },
     add,

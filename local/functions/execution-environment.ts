@@ -1,17 +1,21 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { errorText } from "../local-error.ts";
 import type { FunctionError, RunnerMessage, RuntimeMessage } from "../processes/function-process.ts";
 import type { Guard } from "../processes/guard.ts";
 import { DETACHED, machineVariables } from "../processes/processes.ts";
 import { programPath } from "../processes/program-path.ts";
+import type { MovingClock } from "../services/clock.ts";
 import type { FunctionSpec } from "../template/resources.ts";
 import { eachLine } from "./each-line.ts";
 import { readStamp } from "./stamped-output.ts";
 
 /** Lambda's limit for the initialisation of a function. */
 const INIT_LIMIT_MS = 10_000;
+/** How long a move of the clock waits for a process. One that is busy for longer learns of it a moment later. */
+const FOLLOW_LIMIT_MS = 1_000;
 
 /** Unbuffered, so that the log shows a line when it is printed, and without compiled files in the folder of the code. */
 const PYTHON = {
@@ -30,6 +34,8 @@ export type ExecutionEnvironment = {
   readonly pid: number;
   /** `event` is JSON. `caller` is aborted when it has hung up. Call again only after the answer. Ends the process at the function's timeout. */
   readonly invoke: (event: string, caller?: AbortSignal) => Promise<Outcome>;
+  /** Tells a running invocation that the clock was moved. An idle process learns it with its next invocation. */
+  readonly followClock: () => Promise<void>;
   readonly isAlive: () => boolean;
   readonly kill: () => void;
   readonly exited: Promise<void>;
@@ -40,12 +46,14 @@ export type EnvironmentHost = {
   readonly guard: Guard;
   /** Endpoints, region, credentials: environment variables beside those of the template. */
   readonly variables: Readonly<Record<string, string>>;
+  readonly clock: Pick<MovingClock, "now" | "ahead">;
   /** Called with each line that a function writes, with the folder of its code and with the time of the line, ms since the epoch. */
   readonly onLine: (logicalId: string, line: string, codeDir: string, writtenAt: number) => void;
 };
 
 type Process = {
   readonly spec: FunctionSpec;
+  readonly clock: EnvironmentHost["clock"];
   readonly child: ChildProcess;
   readonly gone: Promise<string>;
   running: { readonly requestId: string; readonly settle: (outcome: Outcome) => void } | undefined;
@@ -61,12 +69,13 @@ export async function startExecutionEnvironment(
     child.once("error", (error) => resolve(errorText(error)));
     child.once("exit", (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
   });
-  const started: Process = { spec, child, gone, running: undefined };
+  const started: Process = { spec, clock: host.clock, child, gone, running: undefined };
   settleInvocations(started);
   await waitUntilLoaded(child, gone);
   return {
     pid: child.pid ?? 0,
     invoke: (event, caller) => invoke(started, event, caller),
+    followClock: () => followClock(started),
     isAlive: () => child.connected && child.exitCode === null && child.signalCode === null,
     kill: () => child.kill("SIGKILL"),
     exited: gone.then(() => {}),
@@ -75,7 +84,7 @@ export async function startExecutionEnvironment(
 
 function forkFunction(spec: FunctionSpec, host: EnvironmentHost): ChildProcess {
   const { program, ...runtime } = spec.isPython ? PYTHON : { program: programPath("function"), execArgv: [] };
-  const child = fork(program, [spec.codeDir, spec.handler, spec.arn], {
+  const child = fork(program, [spec.codeDir, spec.handler, spec.arn, String(host.clock.ahead())], {
     cwd: spec.codeDir,
     ...runtime,
     // Detached, so that Ctrl-C reaches only the runner, which then ends its functions.
@@ -87,7 +96,7 @@ function forkFunction(spec: FunctionSpec, host: EnvironmentHost): ChildProcess {
   for (const stream of [child.stdout, child.stderr])
     if (stream)
       eachLine(stream, (stamped) => {
-        const { line, writtenAt } = readStamp(stamped, Date.now());
+        const { line, writtenAt } = readStamp(stamped, host.clock.now());
         host.onLine(spec.logicalId, line, spec.codeDir, writtenAt);
       });
   return child;
@@ -107,7 +116,7 @@ function settleInvocations(started: Process): void {
 }
 
 async function invoke(started: Process, event: string, caller?: AbortSignal): Promise<Outcome> {
-  const { child, spec } = started;
+  const { child, spec, clock } = started;
   const requestId = randomUUID();
   const { promise, resolve: settle } = Promise.withResolvers<Outcome>();
   started.running = { requestId, settle };
@@ -116,7 +125,8 @@ async function invoke(started: Process, event: string, caller?: AbortSignal): Pr
     const errorMessage = `${requestId} timed out after ${spec.timeoutMs / 1000} seconds`;
     settle({ outcome: "timed-out", error: { errorType: "Sandbox.Timedout", errorMessage } });
   }, spec.timeoutMs);
-  const message: RunnerMessage = { requestId, event, deadline: Date.now() + spec.timeoutMs };
+  const deadline = Date.now() + spec.timeoutMs;
+  const message: RunnerMessage = { requestId, event, deadline, ahead: clock.ahead() };
   child.send(message, (error) => {
     const errorMessage = `${requestId} could not be handed to its process: ${errorText(error)}`;
     if (error) settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
@@ -130,6 +140,17 @@ async function invoke(started: Process, event: string, caller?: AbortSignal): Pr
   clearTimeout(timer);
   started.running = undefined;
   return outcome;
+}
+
+/** A function in Python keeps the machine's clock. */
+async function followClock({ child, spec, clock, running, gone }: Process): Promise<void> {
+  if (running === undefined || spec.isPython || !child.connected) return;
+  const { promise: followed, resolve } = Promise.withResolvers<void>();
+  const onMessage = ({ type }: RuntimeMessage) => type === "clock-moved" && resolve();
+  child.on("message", onMessage);
+  child.send({ ahead: clock.ahead() } satisfies RunnerMessage, () => {});
+  await Promise.race([followed, gone, sleep(FOLLOW_LIMIT_MS, undefined, { ref: false })]);
+  child.off("message", onMessage);
 }
 
 async function waitUntilLoaded(child: ChildProcess, gone: Promise<string>): Promise<void> {

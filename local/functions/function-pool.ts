@@ -31,6 +31,8 @@ export type FunctionPool = {
   /** Runs the function. Never rejects: a failure is an outcome. `caller` is aborted when it has hung up. */
   readonly invoke: (event: unknown, caller?: AbortSignal) => Promise<Outcome>;
   readonly warm: () => void;
+  /** Resolves once the running invocations know that the clock was moved. */
+  readonly followClock: () => Promise<unknown>;
   readonly pids: () => number[];
   /** Later invocations run with this code and these settings. Running invocations end with the old ones. */
   readonly replace: (spec: FunctionSpec) => void;
@@ -85,6 +87,7 @@ export function createFunctionPool(spec: FunctionSpec, host: EnvironmentHost): F
     warm: () => {
       if (all.size + pool.starting === 0 && !pool.stopping) void start(pool);
     },
+    followClock: () => Promise.all([...all.keys()].map((environment) => environment.followClock())),
     replace: (next) => {
       pool.spec = next;
       for (const { environment } of idle.splice(0)) environment.kill();
@@ -180,7 +183,7 @@ function failToStart(pool: State, started: FunctionSpec, error: unknown): void {
   const errorMessage = errorText(error);
   const thrown = error instanceof Error ? error.cause : undefined;
   const record = { level: "ERROR", message: `could not start: ${errorMessage}`, thrown };
-  pool.host.onLine(pool.spec.logicalId, JSON.stringify(record), started.codeDir, Date.now());
+  pool.host.onLine(pool.spec.logicalId, JSON.stringify(record), started.codeDir, pool.host.clock.now());
   if (started !== pool.spec) return;
   pool.waiting
     .shift()

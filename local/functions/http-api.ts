@@ -29,9 +29,15 @@ export type Pages = (request: IncomingMessage, response: ServerResponse) => bool
 export type HttpApi = {
   readonly url: string;
   /** Sets the routes. Until then requests wait. */
-  readonly serve: (routes: readonly Route<Target>[], account: string) => void;
+  readonly serve: (routes: readonly Route<Target>[], account: string, now?: () => number) => void;
   /** Accepts no more requests, and waits up to `graceMs` for running requests. */
   readonly stop: (graceMs: number) => Promise<void>;
+};
+
+type Served = {
+  readonly routes: readonly Route<Target>[];
+  readonly account: string;
+  readonly now: () => number;
 };
 
 /**
@@ -42,7 +48,7 @@ export async function openHttpApi(
   port: number,
   { shortage, pages }: { shortage?: (() => string | undefined) | undefined; pages?: Pages | undefined } = {},
 ): Promise<HttpApi> {
-  const { promise: routed, resolve: serve } = Promise.withResolvers<[readonly Route<Target>[], string]>();
+  const { promise: routed, resolve: serve } = Promise.withResolvers<Served>();
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -58,20 +64,20 @@ export async function openHttpApi(
         if (refusal !== undefined) return refuse(response, gatewayAnswer(403, refusal));
         const body = await readRequestBody(request, MAX_BODY_BYTES);
         if (body === "too-large") return refuse(response, gatewayAnswer(413, "Request Entity Too Large"));
-        const [routes, account] = await routed;
+        const served = await routed;
         const full = request.method === "GET" ? undefined : shortage?.();
         if (full !== undefined) return write(response, gatewayAnswer(507, full));
         const caller = new AbortController();
         response.once("close", () => caller.abort());
         if (response.destroyed) caller.abort();
-        write(response, await answer(request, body, caller.signal, routes, account));
+        write(response, await answer(request, body, caller.signal, served));
       })().catch(() => response.destroy());
     },
   );
   const url = await listenOnLoopback(server, port);
   return {
     url,
-    serve: (routes, account) => serve([routes, account]),
+    serve: (routes, account, now = Date.now) => serve({ routes, account, now }),
     stop: (graceMs) => closeServer(server, graceMs),
   };
 }
@@ -80,8 +86,7 @@ async function answer(
   request: IncomingMessage,
   body: Buffer,
   caller: AbortSignal,
-  routes: readonly Route<Target>[],
-  account: string,
+  { routes, account, now }: Served,
 ): Promise<HttpAnswer> {
   const { method = "GET", url = "/", headers } = request;
   const path = decodePath(url);
@@ -91,7 +96,7 @@ async function answer(
   const { route, pathParameters } = match;
   const event = httpEvent(
     { method, url, headers, body, sourceIp: request.socket.remoteAddress ?? "" },
-    { routeKey: route.key, pathParameters, requestId: randomUUID(), now: Date.now(), account },
+    { routeKey: route.key, pathParameters, requestId: randomUUID(), now: now(), account },
   );
   const outcome = await within(route.target.timeoutMs, route.target.invoke(event, caller));
   return outcome ? httpAnswer(outcome) : gatewayAnswer(503, "Service Unavailable");

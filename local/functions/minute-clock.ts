@@ -1,13 +1,25 @@
+import { type Clock, systemClock } from "../services/clock.ts";
+
 const MINUTE_MS = 60_000;
 
-/** Calls `onMinute` at the start of each minute of the wall clock, with that time in ms since the epoch. */
-export function startMinuteClock(onMinute: (minute: number) => void): { stop: () => void } {
-  let last = minuteOf(Date.now());
-  let timer: NodeJS.Timeout;
+export type MinuteClock = {
+  /** Calls `onMinute` if a minute has begun since the last call. For a clock that was moved. */
+  readonly check: () => void;
+  readonly stop: () => void;
+};
+
+/** Calls `onMinute` at the start of each minute of the clock, with that time in ms since the epoch. */
+export function startMinuteClock(
+  onMinute: (minute: number) => void,
+  { now: read }: Pick<Clock, "now"> = systemClock,
+): MinuteClock {
+  let last = minuteOf(read());
+  let timer: NodeJS.Timeout | undefined;
   check();
 
   function check(): void {
-    const now = Date.now();
+    clearTimeout(timer);
+    const now = read();
     // No wait is longer than a minute, so the timer notices within a minute that the clock was set back.
     timer = setTimeout(check, minuteOf(now) + MINUTE_MS - now);
     // A timer may fire a moment early, in the old minute. After a sleep of the machine, call `onMinute` only for the latest minute.
@@ -16,7 +28,7 @@ export function startMinuteClock(onMinute: (minute: number) => void): { stop: ()
     onMinute(last);
   }
 
-  return { stop: () => clearTimeout(timer) };
+  return { check, stop: () => clearTimeout(timer) };
 }
 
 function minuteOf(at: number): number {

@@ -46,6 +46,8 @@ export function platformVariables(
     AWS_ENDPOINT_URL_SECRETS_MANAGER: endpoints.secretsManager,
     AWS_ENDPOINT_URL_EVENTBRIDGE: endpoints.eventBridge,
     AWS_ENDPOINT_URL_LAMBDA: endpoints.lambda,
+    // The embedded DynamoDB keeps the machine's clock.
+    ...(env.AWS_ENDPOINT_URL_DYNAMODB ? {} : { MINUTEHAND_MOVING_CLOCK: "true" }),
     // Developers run webhook receivers on their own machine.
     MINUTEHAND_ALLOW_LOOPBACK: "true",
     // Job events are debug records, and the log shows them.

@@ -11,40 +11,77 @@ export type StackFunctions = {
   readonly invoke: (pool: FunctionPool, event: unknown, caller?: AbortSignal) => Promise<Outcome>;
   /** `name`: a function's name, its logical id, or a part of the logical id that no other function has. */
   readonly find: (name: string) => FunctionPool;
+  /** How many invocations run or wait for a process. */
+  readonly running: () => number;
+  /** Begins no invocation while `move` goes on. */
+  readonly hold: (move: () => Promise<void>) => Promise<void>;
+  /** Resolves once the running invocations know that the clock was moved. */
+  readonly followClock: () => Promise<unknown>;
   readonly replace: (specs: readonly FunctionSpec[]) => void;
   readonly codeDirs: () => string[];
   readonly pids: () => Record<string, number[]>;
   readonly stop: () => Promise<unknown>;
 };
 
-type Host = Pick<EnvironmentHost, "guard" | "variables"> & { readonly addLine: RunnerLog["add"] };
+type Host = Pick<EnvironmentHost, "guard" | "variables" | "clock"> & { readonly addLine: RunnerLog["add"] };
 
-export function createFunctions(stack: StackSpec, { guard, variables, addLine }: Host): StackFunctions {
+export function createFunctions(
+  stack: StackSpec,
+  { guard, variables, clock, addLine }: Host,
+): StackFunctions {
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
   const onLine: EnvironmentHost["onLine"] = (logicalId, line, codeDir, writtenAt) => {
     const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
     // A logger may give a record a time of its own, even a later one.
     if (readable !== undefined) addLine(readable, Math.min(readable.at, writtenAt));
   };
-  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, onLine }));
+  const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, clock, onLine }));
+  const flow = createFlow();
   return {
     pools,
     invoke: async (pool, event, caller) => {
-      const outcome = await pool.invoke(event, caller);
+      const outcome = await flow.count(() => pool.invoke(event, caller));
       if (outcome.outcome !== "returned") {
         const { errorMessage: message, thrown } = outcome.error;
         const record = JSON.stringify({ level: "ERROR", message, thrown });
-        onLine(pool.spec.logicalId, record, pool.spec.codeDir, Date.now());
+        onLine(pool.spec.logicalId, record, pool.spec.codeDir, clock.now());
       }
       return outcome;
     },
     find: (name) => findPool(pools, name),
+    running: flow.running,
+    hold: flow.hold,
+    followClock: () => Promise.all(pools.map((pool) => pool.followClock())),
     replace: (specs) => {
       for (const spec of specs) pools.find((pool) => pool.spec.arn === spec.arn)?.replace(spec);
     },
     codeDirs: () => pools.map(({ spec }) => spec.codeDir),
     pids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
     stop: () => Promise.all(pools.map((pool) => pool.stop(0))),
+  };
+}
+
+/** Counts what runs, and begins nothing while it is held. */
+function createFlow() {
+  let running = 0;
+  let held: Promise<void> | undefined;
+  return {
+    running: () => running,
+    count: async <Result>(act: () => Promise<Result>): Promise<Result> => {
+      while (held) await held;
+      running += 1;
+      try {
+        return await act();
+      } finally {
+        running -= 1;
+      }
+    },
+    hold: async (move: () => Promise<void>) => {
+      held = move().finally(() => {
+        held = undefined;
+      });
+      await held;
+    },
   };
 }
 

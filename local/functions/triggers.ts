@@ -1,5 +1,6 @@
 import { SendMessageCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { LocalError } from "../local-error.ts";
+import type { Clock } from "../services/clock.ts";
 import type { StartableSource } from "../services/event-source-mappings.ts";
 import type { OwnServices } from "../services/own-services.ts";
 import type { InvokeResult } from "../services/schedule-firing.ts";
@@ -25,24 +26,27 @@ type Dependencies = {
   readonly services: Pick<OwnServices, "scheduler" | "eventBridge" | "eventSourceMappings" | "invocations">;
   readonly account: string;
   readonly tick: boolean;
+  readonly clock: Clock;
   readonly log: (line: string) => void;
 };
 
 export type Triggers = {
   readonly fireRules: () => Promise<Outcome[]>;
+  /** Fires the rules of the latest minute, if the clock was moved into a new one. */
+  readonly checkMinute: () => void;
   readonly stop: () => Promise<void>;
 };
 
 /** Starts everything that invokes functions (routes, queues, scheduled rules, schedules), and the delivery of events to queues. */
 export function startTriggers(stack: StackSpec, dependencies: Dependencies): Triggers {
-  const { pools, api, services, account, tick, log } = dependencies;
+  const { pools, api, services, account, tick, clock, log } = dependencies;
   const warmAndCall = (arn: string): Call => {
     const pool = pools.find(({ spec }) => spec.arn === arn);
     if (!pool) throw new LocalError(`the template has no function ${arn}`);
     pool.warm();
     return (event, caller) => dependencies.invoke(pool, event, caller);
   };
-  const fireRules = rulesOf(stack, warmAndCall);
+  const fireRules = rulesOf(stack, warmAndCall, clock);
   const sources = eventSourcesOf(stack, warmAndCall, dependencies);
   const queueUrls = new Map(
     stack.eventRules.flatMap(({ queueArns }) => queueArns.map((arn) => [arn, urlOf(stack, arn)])),
@@ -51,20 +55,21 @@ export function startTriggers(stack: StackSpec, dependencies: Dependencies): Tri
     parseRoute(key, { invoke: warmAndCall(functionArn), timeoutMs }),
   );
 
-  api.serve(routes, account);
+  api.serve(routes, account, clock.now);
   services.eventSourceMappings.start(sources);
   startInvocations(dependencies);
   startEvents(stack, queueUrls, dependencies);
   const invoke = (functionArn: string, event: unknown) => fireSchedule(functionArn, event, dependencies);
   const schedules = services.scheduler?.start({ random: Math.random, invoke, log });
   if (tick) fireRules();
-  const clock = tick ? startMinuteClock(fireRules) : undefined;
+  const minutes = tick ? startMinuteClock(fireRules, clock) : undefined;
 
   return {
     fireRules: () => Promise.all(fireRules()),
+    checkMinute: () => minutes?.check(),
     stop: async () => {
       // First no trigger starts new work. Ending the functions' processes then ends the requests and pollers that wait for them.
-      clock?.stop();
+      minutes?.stop();
       schedules?.stop();
       const quiet = [api.stop(HTTP_GRACE_MS), services.eventSourceMappings.stop()];
       await Promise.all(pools.map((pool) => pool.stop(FUNCTION_GRACE_MS)));
@@ -77,7 +82,11 @@ type Call = (event: object, caller?: AbortSignal) => Promise<Outcome>;
 type CallOf = (functionArn: string) => Call;
 
 /** `minute`, in ms since the epoch, chooses the rules that are due. Without it every rule fires. */
-function rulesOf(stack: StackSpec, warmAndCall: CallOf): (minute?: number) => Promise<Outcome>[] {
+function rulesOf(
+  stack: StackSpec,
+  warmAndCall: CallOf,
+  { now }: Clock,
+): (minute?: number) => Promise<Outcome>[] {
   const rules = stack.rules.map(({ functionArns, ...rule }) => ({
     ...rule,
     calls: functionArns.map(warmAndCall),
@@ -86,9 +95,7 @@ function rulesOf(stack: StackSpec, warmAndCall: CallOf): (minute?: number) => Pr
     const due = rules.filter(
       ({ everyMinutes }) => minute === undefined || (minute / MINUTE_MS) % everyMinutes === 0,
     );
-    return due.flatMap(({ arn, calls }) =>
-      calls.map((call) => call(scheduledEvent(arn, minute ?? Date.now()))),
-    );
+    return due.flatMap(({ arn, calls }) => calls.map((call) => call(scheduledEvent(arn, minute ?? now()))));
   };
 }
 

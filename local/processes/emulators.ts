@@ -2,7 +2,7 @@ import type { DataFolder } from "../data-folder.ts";
 import type { LocalError } from "../local-error.ts";
 import { chooseDatabase, type Database, databaseProgram, otherDatabase } from "./database.ts";
 import { externalEndpoint } from "./external-endpoint.ts";
-import { fauxqsProgram } from "./fauxqs.ts";
+import { fauxqsProgram, type QueuesState } from "./fauxqs.ts";
 import type { Guard } from "./guard.ts";
 import { type SupervisedProgram, type Supervisor, supervise } from "./supervise.ts";
 
@@ -10,6 +10,8 @@ export type Emulators = {
   readonly endpoints: { readonly dynamodb: string; readonly sqs: string };
   /** The process ids of the emulators. A service that runs elsewhere has none. */
   readonly pids: () => { dynamodb?: number; sqs?: number };
+  /** Sets the clock of the embedded SQS, and answers what its queues do then. Absent: SQS runs elsewhere. `undefined`: it restarts. */
+  readonly moveQueues: ((ahead: number) => Promise<QueuesState | undefined>) | undefined;
   readonly stop: () => Promise<void>;
 };
 
@@ -17,6 +19,8 @@ type Dependencies = {
   readonly guard: Guard;
   readonly folder: DataFolder | undefined;
   readonly database: Database | undefined;
+  /** How many ms the stack's clock is ahead of the machine's. */
+  readonly ahead: () => number;
   readonly log: (line: string) => void;
   readonly onRestart: () => void;
   readonly onLost: (error: LocalError) => void;
@@ -26,16 +30,17 @@ type Dependencies = {
 export async function startEmulators({
   folder,
   database,
+  ahead,
   ...dependencies
 }: Dependencies): Promise<Emulators> {
   const started: Supervisor[] = [];
   const serve = async (variable: string, embedded: () => Promise<Embedded>): Promise<Service> => {
     const outer = await externalEndpoint(variable);
-    if (outer !== undefined) return { endpoint: outer, pid: () => undefined };
+    if (outer !== undefined) return { endpoint: outer, pid: () => undefined, ask: undefined };
     const { program, endpoint } = await embedded();
     const supervisor = await supervise(program, dependencies);
     started.push(supervisor);
-    return { endpoint, pid: supervisor.pid };
+    return { endpoint, pid: supervisor.pid, ask: supervisor.ask };
   };
   const stop = async () => {
     await Promise.all(started.map((service) => service.stop()));
@@ -47,7 +52,7 @@ export async function startEmulators({
       if (unseen !== undefined) dependencies.log(unseen);
       return databaseProgram(chosen, folder);
     }),
-    serve("AWS_ENDPOINT_URL_SQS", () => fauxqsProgram(folder?.queuesDir)),
+    serve("AWS_ENDPOINT_URL_SQS", () => fauxqsProgram(folder?.queuesDir, ahead)),
   ]);
   const [dynamodb, sqs] = results;
   if (dynamodb.status === "rejected" || sqs.status === "rejected") {
@@ -56,6 +61,7 @@ export async function startEmulators({
     throw failed?.reason;
   }
   return {
+    moveQueues: moveQueuesBy(sqs.value),
     endpoints: { dynamodb: dynamodb.value.endpoint, sqs: sqs.value.endpoint },
     pids: () => ({ ...pidEntry("dynamodb", dynamodb.value.pid()), ...pidEntry("sqs", sqs.value.pid()) }),
     stop,
@@ -63,7 +69,15 @@ export async function startEmulators({
 }
 
 type Embedded = { program: SupervisedProgram; endpoint: string };
-type Service = { endpoint: string; pid: () => number | undefined };
+type Service = {
+  endpoint: string;
+  pid: () => number | undefined;
+  ask: Supervisor["ask"] | undefined;
+};
+
+function moveQueuesBy({ ask }: Service): Emulators["moveQueues"] {
+  return ask && ((ahead) => ask({ ahead }) as Promise<QueuesState | undefined>);
+}
 
 function pidEntry<N extends string>(name: N, pid: number | undefined): { [K in N]?: number } {
   return (pid === undefined ? {} : { [name]: pid }) as { [K in N]?: number };

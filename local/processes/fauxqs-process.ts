@@ -1,11 +1,15 @@
-/** `fauxqs-process <host> <port> [data folder]`. Ends when its parent ends. Replaces some methods of fauxqs to correct its faults. */
+/** `fauxqs-process <host> <port> [data folder] [ms ahead]`. Ends when its parent ends. Replaces methods of fauxqs to correct its faults, and to move its clock. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { Server, type Socket } from "node:net";
 import type { DatabaseSync } from "node:sqlite";
 import { refusalOfWebPage } from "../web-page.ts";
+import type { QueuesState } from "./fauxqs.ts";
+import { setAhead, shiftDate } from "./shifted-date.ts";
 
-const [host, port, dataDir] = process.argv.slice(2);
+const [host, port, dataDir, aheadAtFirst = "0"] = process.argv.slice(2);
+setAhead(Number(aheadAtFirst));
+shiftDate();
 
 // fauxqs listens on all interfaces, so each server of this process is bound to the given loopback address.
 const listen = Server.prototype.listen;
@@ -51,10 +55,13 @@ PersistenceManager.prototype.updateMessageReady = function (messageId) {
 // fauxqs does not notice when the client of a long poll disconnects. It would answer a message to nobody, and hide the message.
 const caller = new AsyncLocalStorage<{ socket: Socket; trace: string | undefined }>();
 const router = new URL("sqs/sqsRouter.js", import.meta.resolve("fauxqs")).href;
-type Handle = (request: { raw: IncomingMessage }, reply: unknown) => Promise<unknown>;
+type Router = { readonly store: { allQueues(): Iterable<Queue> } };
+type Handle = (this: Router, request: { raw: IncomingMessage }, reply: unknown) => Promise<unknown>;
 const { SqsRouter } = (await import(router)) as { SqsRouter: { prototype: { handle: Handle } } };
 const { handle } = SqsRouter.prototype;
+let allQueues: () => Iterable<Queue> = () => [];
 SqsRouter.prototype.handle = function (request, reply) {
+  allQueues = () => this.store.allQueues();
   const { socket, headers } = request.raw;
   const trace = headers["x-amzn-trace-id"];
   return caller.run({ socket, trace: typeof trace === "string" ? trace : undefined }, () =>
@@ -62,18 +69,30 @@ SqsRouter.prototype.handle = function (request, reply) {
   );
 };
 const store = new URL("sqs/sqsStore.js", import.meta.resolve("fauxqs")).href;
-type Stored = { trace?: string };
+type Stored = { trace?: string; delayUntil?: number };
 type Received = { ReceiptHandle: string; Attributes?: object };
-type Queue = { inflightMessages: Map<string, { message: Stored }> };
+type Queue = {
+  readonly name: string;
+  readonly messages: readonly Stored[];
+  readonly delayedMessages: readonly Stored[];
+  readonly inflightMessages: Map<string, { message: Stored; visibilityDeadline: number }>;
+  processTimers(): void;
+  waitForMessages(seconds: number): Promise<void>;
+};
 type Dequeue = (this: Queue, ...args: unknown[]) => Received[];
 const { SqsQueue, SqsStore } = (await import(store)) as {
   SqsQueue: { prototype: Queue & { dequeue: Dequeue } };
   SqsStore: { createMessage(...args: unknown[]): Stored };
 };
+const handedToFunctions = new Set<string>();
 const { dequeue } = SqsQueue.prototype;
 SqsQueue.prototype.dequeue = function (...args) {
-  if (caller.getStore()?.socket.destroyed) return [];
-  return dequeue.apply(this, args).map((received) => {
+  const { socket, trace } = caller.getStore() ?? {};
+  if (socket?.destroyed) return [];
+  const messages = dequeue.apply(this, args);
+  // Only requests of functions have a trace header.
+  if (trace !== undefined) for (const { ReceiptHandle } of messages) handedToFunctions.add(ReceiptHandle);
+  return messages.map((received) => {
     const AWSTraceHeader = this.inflightMessages.get(received.ReceiptHandle)?.message.trace;
     return AWSTraceHeader === undefined ? received : withAttribute(received, { AWSTraceHeader });
   });
@@ -85,6 +104,38 @@ SqsStore.createMessage = function (...args) {
   const trace = caller.getStore()?.trace;
   return { ...createMessage.apply(this, args), ...(trace === undefined ? {} : { trace }) };
 };
+
+// The runner moves the clock only while each running invocation waits for a message.
+const waits = new Set<Socket>();
+const { waitForMessages } = SqsQueue.prototype;
+SqsQueue.prototype.waitForMessages = async function (seconds) {
+  const { socket, trace } = caller.getStore() ?? {};
+  if (socket && trace !== undefined) waits.add(socket);
+  await waitForMessages.call(this, seconds);
+  if (socket) waits.delete(socket);
+};
+
+process.on("message", ({ ahead }: { ahead: number }) => {
+  setAhead(ahead);
+  for (const queue of allQueues()) queue.processTimers();
+  process.send?.(queuesState([...allQueues()]));
+});
+
+function queuesState(queues: readonly Queue[]): QueuesState {
+  const hidden = queues.flatMap(({ inflightMessages }) => [...inflightMessages]);
+  const handles = new Set(hidden.map(([handle]) => handle));
+  for (const handle of handedToFunctions) if (!handles.has(handle)) handedToFunctions.delete(handle);
+  const times = [
+    ...hidden.map(([, { visibilityDeadline }]) => visibilityDeadline),
+    ...queues.flatMap(({ delayedMessages }) => delayedMessages.flatMap(({ delayUntil }) => delayUntil ?? [])),
+  ];
+  return {
+    ready: queues.filter(({ messages }) => messages.length > 0).map(({ name }) => name),
+    waiting: [...waits].filter(({ destroyed }) => !destroyed).length,
+    handed: [...handedToFunctions],
+    next: times.length === 0 ? undefined : Math.min(...times),
+  };
+}
 
 /** Adds an attribute to a received message. The attribute stays when fauxqs sets `Attributes` later. */
 function withAttribute(received: Received, more: object): Received {

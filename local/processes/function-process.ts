@@ -1,12 +1,16 @@
-/** `function-process <code folder> <index.handler> <ARN>`. Runs one invocation after the other. Ends when its parent ends. */
+/** `function-process <code folder> <index.handler> <ARN> <ms ahead>`. Runs one invocation after the other. Ends when its parent ends. */
 import { pathToFileURL } from "node:url";
 import { CALLER_GONE } from "../../src/general/caller-gone.ts";
 import { codeFile, EXTENSIONS } from "../functions/code-file.ts";
 import { nextTraceHeader } from "../functions/recursive-loop.ts";
 import { stampOutput } from "../functions/stamped-output.ts";
+import { machineNow, setAhead, shiftDate } from "./shifted-date.ts";
 
 export type RunnerMessage =
-  | { readonly requestId: string; readonly event: string; readonly deadline: number }
+  /** `deadline`: by the machine's clock. `ahead`: how many ms the stack's clock is ahead of it. */
+  | { readonly requestId: string; readonly event: string; readonly deadline: number; readonly ahead: number }
+  /** The clock was moved while an invocation runs. */
+  | { readonly ahead: number }
   /** The caller of the invocation has hung up. */
   | { readonly requestId: string; readonly isCallerGone: true };
 export type FunctionError = {
@@ -17,7 +21,7 @@ export type FunctionError = {
 };
 export type ThrownError = { readonly message: string; readonly stack: string; readonly cause?: ThrownError };
 export type RuntimeMessage =
-  | { readonly type: "ready" }
+  | { readonly type: "ready" | "clock-moved" }
   | { readonly type: "unloadable"; readonly error: FunctionError }
   | { readonly type: "returned"; readonly requestId: string; readonly payload: string }
   | { readonly type: "threw"; readonly requestId: string; readonly error: FunctionError };
@@ -28,14 +32,18 @@ type Handler = (event: unknown, context: object) => unknown;
 const DEEPEST_CAUSE = 8;
 
 process.on("disconnect", () => process.exit());
+const [codeDir = "", handlerName = "", invokedFunctionArn, aheadAtFirst = "0"] = process.argv.slice(2);
+setAhead(Number(aheadAtFirst));
+shiftDate();
 stampOutput();
 
-const [codeDir = "", handlerName = "", invokedFunctionArn] = process.argv.slice(2);
 try {
   const handler = await loadHandler(codeDir, handlerName);
   const running = new Map<string, AbortController>();
   process.on("message", (message: RunnerMessage) => {
+    if ("ahead" in message) setAhead(message.ahead);
     if ("event" in message) void runHandler(handler, message, running);
+    else if ("ahead" in message) tellRunner({ type: "clock-moved" });
     else running.get(message.requestId)?.abort();
   });
   tellRunner({ type: "ready" });
@@ -86,7 +94,7 @@ function contextOf(awsRequestId: string, deadline: number, callerGone: AbortSign
     logStreamName: env.AWS_LAMBDA_LOG_STREAM_NAME,
     memoryLimitInMB: env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
     [CALLER_GONE]: callerGone,
-    getRemainingTimeInMillis: () => Math.max(0, deadline - Date.now()),
+    getRemainingTimeInMillis: () => Math.max(0, deadline - machineNow()),
   };
 }
 

@@ -10,6 +10,7 @@ const STEADY_AFTER_MS = 10_000;
 /** Only ends the wait for a program that hangs: a very busy machine may need a minute to start a program. */
 const START_LIMIT_MS = 5 * 60_000;
 const STOP_LIMIT_MS = 1_500;
+const ANSWER_LIMIT_MS = 5_000;
 
 export type SupervisedProgram = {
   readonly name: string;
@@ -21,7 +22,12 @@ export type SupervisedProgram = {
   readonly ready: (child: ChildProcess, signal: AbortSignal) => Promise<void>;
 };
 
-export type Supervisor = { readonly pid: () => number | undefined; readonly stop: () => Promise<void> };
+export type Supervisor = {
+  readonly pid: () => number | undefined;
+  /** Sends the child a message, and resolves with its next message that is no line. `undefined`: it has ended or is silent. */
+  readonly ask: (message: object) => Promise<unknown>;
+  readonly stop: () => Promise<void>;
+};
 
 type Dependencies = {
   readonly guard: Guard;
@@ -44,11 +50,25 @@ export async function supervise(program: SupervisedProgram, dependencies: Depend
   supervised.child = await start(supervised);
   return {
     pid: () => supervised.child?.pid,
+    ask: (message) => ask(supervised.child, message),
     stop: async () => {
       supervised.stopping = true;
       if (supervised.child) await endChild(supervised.child);
     },
   };
+}
+
+async function ask(child: ChildProcess | undefined, message: object): Promise<unknown> {
+  if (!child?.connected) return undefined;
+  const { promise: answered, resolve } = Promise.withResolvers<unknown>();
+  const onMessage = (answer: unknown) => typeof answer === "object" && resolve(answer);
+  child.on("message", onMessage);
+  child.once("exit", resolve);
+  child.send(message, () => {});
+  const answer = await Promise.race([answered, sleep(ANSWER_LIMIT_MS, undefined, { ref: false })]);
+  child.off("message", onMessage);
+  child.off("exit", resolve);
+  return typeof answer === "object" ? answer : undefined;
 }
 
 async function start(supervised: Supervised): Promise<ChildProcess> {
@@ -57,7 +77,7 @@ async function start(supervised: Supervised): Promise<ChildProcess> {
   const started = program.spawn();
   guard.watch(started);
   started.on("message", (line) => {
-    if (line !== "ready") log(`${program.name}: ${line}`);
+    if (typeof line === "string" && line !== "ready") log(`${program.name}: ${line}`);
   });
   const exited = new Promise<string>((resolve) => {
     started.once("error", (error) => resolve(errorText(error)));

@@ -11,6 +11,8 @@ export type MappingStates = Readonly<Record<string, boolean>>;
 export type EventSourceMappings = {
   readonly operations: Operations;
   readonly start: (sources: readonly StartableSource[]) => void;
+  /** The ARNs of the queues whose messages are received. */
+  readonly polled: () => string[];
   readonly stop: () => Promise<void>;
 };
 
@@ -45,6 +47,7 @@ export function createEventSourceMappings(options: Options): EventSourceMappings
         startOrStop(state, mapping);
       }
     },
+    polled: () => [...mappings.values()].flatMap(({ source, spec }) => (source ? spec.queueArn : [])),
     stop: async () => {
       const sources = [...mappings.values()].map(({ source }) => source?.stop());
       mappings.clear();

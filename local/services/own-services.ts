@@ -3,7 +3,7 @@ import type { DataFolder } from "../data-folder.ts";
 import type { Endpoints } from "../functions/platform.ts";
 import { externalEndpoint } from "../processes/external-endpoint.ts";
 import { startAwsEndpoint } from "./aws-endpoint.ts";
-import { systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { createEventBridgeService, type EventBridgeService } from "./event-bridge.ts";
 import {
   createEventSourceMappings,
@@ -35,9 +35,10 @@ export type OwnServices = {
 export async function startOwnServices(
   folder: DataFolder | undefined,
   location: AwsLocation,
+  clock: Clock = systemClock,
 ): Promise<OwnServices> {
   const outer = await findOuterEndpoints();
-  const services = createServices(folder, location, outer);
+  const services = createServices(folder, { ...location, clock }, outer);
   const { eventSourceMappings, invocations, scheduler, eventBridge, secretsManager } = services;
   const operations = {
     ...eventSourceMappings.operations,
@@ -77,8 +78,12 @@ async function findOuterEndpoints() {
   return { scheduler, secretsManager, eventBridge };
 }
 
-function createServices(folder: DataFolder | undefined, location: AwsLocation, outer: OuterEndpoints) {
-  const { now } = systemClock;
+function createServices(
+  folder: DataFolder | undefined,
+  { clock, ...location }: AwsLocation & { readonly clock: Clock },
+  outer: OuterEndpoints,
+) {
+  const { now } = clock;
   const eventSourcesFile = jsonFile<MappingStates>(folder?.eventSourcesFile, {});
   const secretsFile = jsonFile<SecretsFile>(folder?.secretsFile, {});
   const isOwn = (name: keyof OuterEndpoints) => outer[name] === undefined;
@@ -86,7 +91,7 @@ function createServices(folder: DataFolder | undefined, location: AwsLocation, o
     eventSourceMappings: createEventSourceMappings({ file: eventSourcesFile, now }),
     invocations: createInvocations(),
     scheduler: isOwn("scheduler")
-      ? createSchedulerService({ ...location, file: folder?.schedulesFile, clock: systemClock })
+      ? createSchedulerService({ ...location, file: folder?.schedulesFile, clock })
       : undefined,
     eventBridge: isOwn("eventBridge") ? createEventBridgeService({ ...location, now }) : undefined,
     secretsManager: isOwn("secretsManager")

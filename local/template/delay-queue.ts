@@ -1,15 +1,22 @@
 import { inflateRawSync } from "node:zlib";
 import type { FunctionSpec } from "./resources.ts";
-import { asList, asObject, resolve, type Scope, type Template } from "./template.ts";
+import { asList, asObject, type JsonObject, resolve, type Scope, type Template } from "./template.ts";
 
 /** The descriptions that the construct `DelayQueue` gives its outputs. A template with the table's output has a delay queue. */
 const TABLE_OUTPUT = "Minutehand table";
 const API_OUTPUT = "Minutehand API";
 
+/** The description of the rule that fires its tick. */
+const TICK_RULE = "Minutehand's tick";
+
 type Policies = Readonly<Record<string, { readonly webhook?: object; readonly consumer?: string }>>;
 
 export function hasDelayQueue({ Outputs = {} }: Template): boolean {
   return Object.values(Outputs).some(({ Description }) => Description === TABLE_OUTPUT);
+}
+
+export function isTickRule({ Description }: JsonObject): boolean {
+  return Description === TICK_RULE;
 }
 
 /** `undefined` if there is none. */

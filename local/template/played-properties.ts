@@ -17,7 +17,14 @@ const PLAYED: Readonly<Record<string, readonly string[]>> = {
     "ProvisionedThroughput",
     "TimeToLiveSpecification",
   ],
-  "AWS::Events::Rule": ["EventBusName", "EventPattern", "ScheduleExpression", "State", "Targets"],
+  "AWS::Events::Rule": [
+    "Description",
+    "EventBusName",
+    "EventPattern",
+    "ScheduleExpression",
+    "State",
+    "Targets",
+  ],
   "AWS::Lambda::EventSourceMapping": [
     "BatchSize",
     "Enabled",

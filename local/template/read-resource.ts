@@ -1,6 +1,7 @@
 import { type BundleNote, readBundleNote } from "../app/bundle-note.ts";
 import { hashCode } from "../app/rebuild.ts";
 import { LocalError } from "../local-error.ts";
+import { isTickRule } from "./delay-queue.ts";
 import { readEventRule } from "./event-rule.ts";
 import { lambdaArn, type Site, URL_SUFFIX } from "./naming.ts";
 import { playedProperties } from "./played-properties.ts";
@@ -214,7 +215,7 @@ function scheduledRule(arn: string, properties: JsonObject): RuleSpec {
       `rule ${arn} is ${properties.ScheduleExpression}; the local stack supports only rate(… minutes) and event patterns`,
     );
   const functionArns = asList(properties.Targets).map((target) => String(asObject(target).Arn));
-  return { arn, everyMinutes: Number(minutes), functionArns };
+  return { arn, everyMinutes: Number(minutes), functionArns, isTick: isTickRule(properties) };
 }
 
 function queueAttributes(properties: JsonObject): Record<string, string> {

@@ -47,6 +47,8 @@ export type RuleSpec = {
   readonly arn: string;
   readonly everyMinutes: number;
   readonly functionArns: string[];
+  /** Whether it fires the tick of a delay queue. */
+  readonly isTick: boolean;
 };
 /** `properties` are those of CreateSchedule, with dates as text. */
 export type ScheduleSpec = { readonly name: string; readonly properties: JsonObject };

@@ -1,6 +1,7 @@
 import { Command, Option } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { addCancel } from "./commands/cancel.ts";
+import { addClock } from "./commands/clock.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConsole } from "./commands/console.ts";
 import { addDead } from "./commands/dead.ts";
@@ -121,6 +122,7 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   program.commandsGroup("Stacks:");
   addInit(program, open);
   addLocal(program, surroundings);
+  addClock(program, open);
   addTemplate(program, open);
   addConsole(program, open);
   addDoctor(program, open);

@@ -10,6 +10,7 @@ import {
   mostEnvironments,
 } from "../../../local/functions/function-pool.ts";
 import { startGuard } from "../../../local/processes/guard.ts";
+import { createClock } from "../../../local/services/clock.ts";
 import type { FunctionSpec } from "../../../local/template/resources.ts";
 import { HANG_MS } from "../../patience.ts";
 
@@ -17,6 +18,7 @@ const guard = startGuard();
 const lines: string[] = [];
 const times: number[] = [];
 const host = {
+  clock: createClock(),
   guard,
   variables: {},
   onLine: (_id: string, line: string, _dir: string, writtenAt: number) => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, expect } from "vitest";
 import { createFunctionPool, type FunctionPool } from "../../../local/functions/function-pool.ts";
 import { startGuard } from "../../../local/processes/guard.ts";
+import { createClock } from "../../../local/services/clock.ts";
 import { HANG_MS } from "../../patience.ts";
 import { pythonTest } from "../../support/python.ts";
 import { functionSpec } from "../stacks.ts";
@@ -34,7 +35,12 @@ writeFileSync(join(codeDir, "app.py"), CODE);
 writeFileSync(join(codeDir, "broken.py"), "import no_such_module");
 const guard = startGuard();
 const lines: string[] = [];
-const host = { guard, variables: {}, onLine: (_: string, line: string) => void lines.push(line) };
+const host = {
+  guard,
+  variables: {},
+  clock: createClock(),
+  onLine: (_: string, line: string) => void lines.push(line),
+};
 
 let pool: FunctionPool;
 const open = (handler = "app.handler", timeoutMs = HANG_MS) => {

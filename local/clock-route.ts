@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import * as z from "zod/mini";
+import { CLOCK_PATH } from "./clock-path.ts";
+import { errorText } from "./local-error.ts";
+import { readRequestBody } from "./loopback-server.ts";
+import type { ClockMoves } from "./move-clock.ts";
+import type { MovingClock } from "./services/clock.ts";
+import { refusalOfWebPage } from "./web-page.ts";
+
+const MOST_BYTES = 1_000;
+const DAY_MS = 86_400_000;
+/** The longest move: a leap year. */
+const MOST_MS = 366 * DAY_MS;
+
+const request = z.union([
+  z.strictObject({ by: z.int().check(z.minimum(1), z.maximum(MOST_MS)) }),
+  z.strictObject({ to: z.literal("next-job") }),
+]);
+
+/** `moves`, or why the clock cannot be moved. */
+type Moves = ClockMoves | string;
+
+/** A GET answers the time of the stack's clock, and a POST moves it. Answers whether it has taken the request. */
+export function clockRoute(clock: MovingClock, moves: () => Moves) {
+  let isMoving = false;
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (request.url !== CLOCK_PATH) return false;
+    const answer = (status: number, body: object) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    const refusal = refusalOfWebPage(request.headers);
+    if (refusal !== undefined) answer(403, { message: refusal });
+    else if (request.method === "GET") answer(200, timeOf(clock));
+    else if (request.method !== "POST") answer(405, { message: "the method must be GET or POST" });
+    else if (isMoving) answer(409, { message: "another move of the clock goes on" });
+    else {
+      isMoving = true;
+      void post(request, response, moves())
+        .catch((error: unknown) => ({ status: 500, message: errorText(error) }))
+        .then((failed) => {
+          isMoving = false;
+          if (failed) answer(failed.status, { message: failed.message });
+          else answer(200, timeOf(clock));
+        });
+    }
+    return true;
+  };
+}
+
+function timeOf(clock: MovingClock): object {
+  return { now: new Date(clock.now()).toISOString(), ahead: clock.ahead() };
+}
+
+type Failed = { readonly status: number; readonly message: string };
+
+async function post(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  moves: Moves,
+): Promise<Failed | undefined> {
+  const body = await readRequestBody(incoming, MOST_BYTES);
+  const { data: asked } = z.safeParse(request, body === "too-large" ? body : jsonIn(body));
+  if (asked === undefined)
+    return { status: 400, message: `the body must be {"by": <1 to ${MOST_MS} ms>} or {"to": "next-job"}` };
+  if (typeof moves === "string") return { status: 409, message: moves };
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  if ("by" in asked) await moves.moveBy(asked.by, gone.signal);
+  else if (!(await moves.moveToNextJob(gone.signal))) return { status: 404, message: "no job waits" };
+  return undefined;
+}
+
+function jsonIn(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
