@@ -18,6 +18,8 @@ const BOTH_FORMATS = {
   target: "node24",
   mainFields: ["module", "main"],
   minify: true,
+  // Else the minifier writes line breaks of texts as they are. Then short lines come about, and a place in one would look like one of the source.
+  supported: { "template-literal": false },
   legalComments: "none",
   logLevel: "silent",
 } satisfies Esbuild.BuildOptions;
