@@ -5,9 +5,9 @@ const UNITS = [
   ["s", 1_000],
 ] as const;
 
-/** Such as `+7d 1h`, with whole seconds. `undefined` if a clock is less than a second ahead. */
+/** Such as `+7d 1h`, to the nearest second. `undefined` if a clock is less than half a second ahead. */
 export function aheadText(ahead: number): string | undefined {
-  let left = ahead;
+  let left = Math.round(ahead / 1_000) * 1_000;
   const parts = UNITS.flatMap(([name, ms]) => {
     const count = Math.floor(left / ms);
     left -= count * ms;

@@ -3,6 +3,7 @@ import { callOver, fetchable, type Outgoing } from "../../src/client/call.ts";
 import { clientOver } from "../../src/client/client-over.ts";
 import { MinutehandError, messageOf } from "../../src/core/errors.ts";
 import { KEY_HEADER } from "../about.ts";
+import { clock } from "./clock.ts";
 import { about, callHeaders, isKeyWrong } from "./server.ts";
 
 /** How long a call may take, ms. The server of the console gives up a little earlier. */
@@ -31,7 +32,7 @@ async function transport(outgoing: Outgoing): Promise<Response> {
 export const api = clientOver({
   transport,
   url: location.origin,
-  clock: Date.now,
+  clock,
   newKey: () => crypto.randomUUID(),
 });
 

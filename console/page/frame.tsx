@@ -5,6 +5,7 @@ import { refresh } from "./api.ts";
 import { Choice } from "./parts/choice.tsx";
 import { listenToKeys } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
+import { StackClock } from "./parts/stack-clock.tsx";
 import { Time } from "./parts/time.tsx";
 import { about, isKeyWrong } from "./server.ts";
 import { forgetNotice, notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
@@ -236,6 +237,7 @@ function Settings({ openKeys }: { openKeys: () => void }) {
           theme.value = name as Theme;
         }}
       />
+      {about.hasLive && <StackClock />}
       <button type="button" onClick={openKeys} aria-label="Show the keys">
         ?
       </button>

@@ -4,6 +4,7 @@ import { KEY_PATTERN } from "../../src/core/job-key.ts";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
 import { api, call, queries, REFRESH_MS } from "./api.ts";
+import { clock } from "./clock.ts";
 import { latenessByTopic } from "./lateness.ts";
 import { HOUR, MINUTE } from "./times.ts";
 
@@ -50,7 +51,7 @@ export function useDueNext(topic: string) {
     // The API reads each counted job, so count rarely.
     refetchInterval: Math.max(REFRESH_MS, 20_000),
     async queryFn({ signal }) {
-      const from = Math.floor(Date.now() / MINUTE) * MINUTE;
+      const from = Math.floor(clock() / MINUTE) * MINUTE;
       const counts = Array.from({ length: AHEAD_MINUTES }, () => 0);
       const to = new Date(from + AHEAD_MINUTES * MINUTE);
       for await (const { minute, count } of api.forecast({ topic, from: new Date(from), to, signal }))
@@ -71,7 +72,7 @@ export function useLateness(isWanted: boolean) {
     enabled: isWanted,
     refetchInterval: MINUTE,
     async queryFn({ signal }) {
-      const now = Date.now();
+      const now = clock();
       const length = HOUR / WINDOWS;
       const windows = Array.from({ length: WINDOWS }, async (_, index) => {
         const from = new Date(now - HOUR + index * length);

@@ -1,13 +1,18 @@
 import { effect, signal } from "@preact/signals";
+import { ahead, clock } from "./clock.ts";
 import type { Zone } from "./times.ts";
 
 /** What all views share. A component that reads `.value` is drawn again when the value changes. */
 
 /** The present time to the second, ms since the epoch. */
-export const now = signal(Date.now());
+export const now = signal(clock());
 setInterval(() => {
-  now.value = Date.now();
+  now.value = clock();
 }, 1000);
+// A moved clock is shown at once.
+ahead.subscribe(() => {
+  now.value = clock();
+});
 
 export const zone = signal<Zone>(localStorage.getItem("minutehand-zone") === "UTC" ? "UTC" : "local");
 effect(() => localStorage.setItem("minutehand-zone", zone.value));
@@ -42,7 +47,7 @@ type Said = Notice & { readonly at: number; readonly path: string };
 export const notice = signal<Said | undefined>(undefined);
 
 export function say(said: Notice): void {
-  notice.value = { ...said, at: Date.now(), path: location.pathname };
+  notice.value = { ...said, at: clock(), path: location.pathname };
 }
 
 export function forgetNotice(): void {

@@ -1,5 +1,6 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { clock } from "./clock.ts";
 import { listenToKeys } from "./parts/keys.ts";
 import type { Scale } from "./parts/lane-chart.tsx";
 import { LONGEST, moved, type Range, timeAt, zoomed } from "./time-buckets.ts";
@@ -26,7 +27,7 @@ export function rangeIn(from = "", to = ""): Range | undefined {
 
 /** The shown range is outside of the components' states, so that a movement only moves the charts. `name` gets a settled range. */
 export function useAxis(asked: Range | undefined, name: (range: Range) => void): Axis {
-  const first = asked ?? { from: Date.now() - HOUR, to: Date.now() + 24 * HOUR };
+  const first = asked ?? { from: clock() - HOUR, to: clock() + 24 * HOUR };
   const [settled, setSettled] = useState(first);
   const naming = useRef(name);
   naming.current = name;
@@ -81,7 +82,7 @@ export function useAxisKeys({ zoom, move, show, get }: Movable): void {
   useEffect(() => {
     const toNow = () => {
       const { from, to } = get();
-      show({ from: Date.now() - (to - from) / 4, to: Date.now() + ((to - from) * 3) / 4 });
+      show({ from: clock() - (to - from) / 4, to: clock() + ((to - from) * 3) / 4 });
     };
     const handlers = {
       "+": () => zoom(0.5),

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { JobJson } from "../../../src/http/answers/jobs.ts";
 import { api } from "../api.ts";
+import { clock } from "../clock.ts";
 import { jsonText, withVisibleMarks } from "../direction.ts";
 import { readJson } from "../json-text.ts";
 import { untrackedTrouble } from "../reads.ts";
@@ -105,7 +106,7 @@ function Reschedule({ job, name, impossible }: Props) {
       takesReason
       run={async (why) => {
         const moved = await api.reschedule(job.id, { ...time, ifMatch: seen, ...why });
-        const [at, present] = [Date.parse(moved.dueAt), Date.now()];
+        const [at, present] = [Date.parse(moved.dueAt), clock()];
         return `${name} is due ${relativeText(at, present)}, at ${timeText(at, present, zone.value)}.`;
       }}
     >

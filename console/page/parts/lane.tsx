@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
+import { clock } from "../clock.ts";
 import { shownState } from "../shown-state.ts";
 import { now, zone } from "../state.ts";
 import {
@@ -121,9 +122,7 @@ function nextBar(
   step: number,
 ): number | undefined {
   const next =
-    pointed === undefined
-      ? bars.find((begin) => begin + step > Date.now())
-      : bars[bars.indexOf(pointed) + by];
+    pointed === undefined ? bars.find((begin) => begin + step > clock()) : bars[bars.indexOf(pointed) + by];
   return next ?? pointed ?? bars.at(-1);
 }
 

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { clock } from "../clock.ts";
 import { now, zone } from "../state.ts";
 import { readTime } from "../time-words.ts";
 import { DAY, durationText, HOUR, isoAt, MINUTE } from "../times.ts";
@@ -41,7 +42,7 @@ export function RangeFields({ from, to, onChange }: Props) {
               onChange(
                 begin === undefined
                   ? { from: "", to: "" }
-                  : { from: isoAt(Date.now() + begin), to: isoAt(Date.now() + end) },
+                  : { from: isoAt(clock() + begin), to: isoAt(clock() + end) },
               )
             }
           >

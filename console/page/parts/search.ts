@@ -1,4 +1,5 @@
 import { useLocation } from "preact-iso";
+import { clock } from "../clock.ts";
 import { DAY, isoAt } from "../times.ts";
 
 /** Answers the query string's values, and a function that changes some of them. An empty value is removed. */
@@ -22,7 +23,7 @@ export const addresses = {
   jobs: (query: Readonly<Record<string, string | undefined>> = {}) => addressOf("/console/jobs", query),
   /** Due from a day ago until seven days ahead. Such jobs may be due long before or after the job that led here. */
   labelled: (label: "tag" | "group", text: string) => {
-    const range = { from: isoAt(Date.now() - DAY), to: isoAt(Date.now() + 7 * DAY) };
+    const range = { from: isoAt(clock() - DAY), to: isoAt(clock() + 7 * DAY) };
     return addressOf("/console/jobs", { [label]: text, ...range });
   },
   job: (id: string) => `/console/jobs/${encodeURIComponent(id)}`,

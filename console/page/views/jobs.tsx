@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { REFRESH_MS } from "../api.ts";
+import { clock } from "../clock.ts";
 import { type JobPages, REFRESHED_PAGES, useJobPages } from "../job-pages.ts";
 import { Bulks, listedRange } from "../parts/job-bulks.tsx";
 import { Filters, JOB_STATES } from "../parts/job-filters.tsx";
@@ -196,7 +197,7 @@ function countText(count: number, isIncomplete: boolean): string {
 
 /** From an hour ago to an hour ahead: late jobs are due before now. */
 function aroundNow(): { from: string; to: string } {
-  return { from: isoAt(Date.now() - HOUR), to: isoAt(Date.now() + HOUR) };
+  return { from: isoAt(clock() - HOUR), to: isoAt(clock() + HOUR) };
 }
 
 /** `: 2 done, 1 scheduled`; empty if there are no jobs. */

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { clock } from "../clock.ts";
 import { Lane, NO_BUCKETS } from "../parts/lane.tsx";
 import { AXIS_EDGE, LaneChart } from "../parts/lane-chart.tsx";
 import { Failure, Loaded } from "../parts/loaded.tsx";
@@ -54,7 +55,7 @@ function Movements({ axis }: { axis: Axis }) {
         <button
           key={name}
           type="button"
-          onClick={() => axis.show({ from: Date.now() + begin, to: Date.now() + end })}
+          onClick={() => axis.show({ from: clock() + begin, to: clock() + end })}
         >
           {name}
         </button>
