@@ -1,7 +1,6 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useRef, useState } from "preact/hooks";
-import { CLOCK_PATH } from "../../../local/clock-path.ts";
-import { aheadText } from "../../../local/clock-words.ts";
+import { aheadText, CLOCK_PATH } from "../../stack-clock.ts";
 import { REFRESH_MS, refresh } from "../api.ts";
 import { ahead } from "../clock.ts";
 import { now, say } from "../state.ts";
