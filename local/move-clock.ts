@@ -46,19 +46,20 @@ export function createClockMoves(stack: Stack): ClockMoves {
   return {
     moveBy: (ms, signal) => moveTo(stack, clock.now() + ms, signal),
     moveToNextJob: async (signal) => {
-      const began = clock.now();
       for (let tried = 0; tried < MOST_SCHEDULES && !signal.aborted; tried++) {
         const { jobs } = await readPool();
+        const count = jobs.length;
         const now = clock.now();
         const starts = jobs.flatMap(({ startsAt, isWaiting }) =>
           isWaiting && startsAt > now ? startsAt : [],
         );
-        const next = Math.min(clock.nextCall(), ...starts);
+        const first = Math.min(Infinity, ...starts);
+        const next = Math.min(clock.nextCall(), first);
         if (next === Infinity) return false;
         // SQS releases a message up to a second later.
         await moveTo(stack, Math.ceil(next / SECOND_MS) * SECOND_MS + SECOND_MS, signal);
-        const isPast = ({ startsAt }: { startsAt: number }) => startsAt > began && startsAt <= clock.now();
-        if ((await readPool()).jobs.some(isPast)) return true;
+        // A job that has started may wait for its next attempt already. A schedule may have filed a further job.
+        if (first <= clock.now() || (await readPool()).jobs.length > count) return true;
       }
       return false;
     },

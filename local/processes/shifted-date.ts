@@ -10,6 +10,7 @@ export function setAhead(ms: number): void {
 
 /** Lets `Date` follow `setAhead`. Call it before other code runs, because that code may keep `Date.now`. Timers still take real time. */
 export function shiftDate(): void {
+  Reflect.set(globalThis, Symbol.for("minutehand.machine-clock"), machineNow);
   Date.now = () => machineNow() + ahead;
   globalThis.Date = new Proxy(Date, {
     construct: (target, given, newTarget) =>

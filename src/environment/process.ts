@@ -11,6 +11,17 @@ import type { Timers } from "../protocol/ports.ts";
 /** ms since the epoch. */
 export const clock = (): number => Date.now();
 
+const MACHINE_CLOCK = Symbol.for("minutehand.machine-clock");
+
+/**
+ * The machine's time, by which programs outside judge times. It differs from `clock` only in a local stack whose clock was moved:
+ * `local/processes/shifted-date.ts` keeps it under the symbol.
+ */
+export const machineClock = (): number => {
+  const kept = Reflect.get(globalThis, MACHINE_CLOCK) as (() => number) | undefined;
+  return (kept ?? Date.now)();
+};
+
 export const random: RandomBytes = (count) => randomBytes(count);
 
 /** Node would fire a timer longer than `LONGEST_TIMER` at once. */

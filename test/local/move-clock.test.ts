@@ -108,6 +108,22 @@ test("the clock goes just past the next job that waits, and says if there is non
   expect(await moves.moveToNextJob(goesOn)).toBe(false);
 });
 
+test("the clock stays at the next job, also if that job waits for its next attempt then", async () => {
+  const jobs = [{ startsAt: NOON + HOUR, isWaiting: true }];
+  const { moves, clock } = stackWith({ jobs });
+  clock.callAt(NOON + HOUR, () => jobs.splice(0, 1, { startsAt: NOON + 3 * HOUR, isWaiting: true }));
+  expect(await moves.moveToNextJob(goesOn)).toBe(true);
+  expect(clock.now() - NOON).toBe(HOUR + 1_000);
+});
+
+test("the clock stays at the next occurrence of a schedule, also if its job waits for its next attempt then", async () => {
+  const jobs = [{ startsAt: NOON - HOUR, isWaiting: false }];
+  const { moves, clock } = stackWith({ jobs });
+  clock.callAt(NOON + HOUR, () => jobs.push({ startsAt: NOON + 3 * HOUR, isWaiting: true }));
+  expect(await moves.moveToNextJob(goesOn)).toBe(true);
+  expect(clock.now() - NOON).toBe(HOUR + 1_000);
+});
+
 test("a caller that has gone ends the move", async () => {
   const { moves, stops } = stackWith({ hasParked: true });
   await moves.moveBy(HOUR, AbortSignal.abort());

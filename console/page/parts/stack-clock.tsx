@@ -15,20 +15,11 @@ const MOVES = [
 /** A button that says how far the local stack's clock is ahead, with a dialog that moves the clock. */
 export function StackClock() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [isMoving, setMoving] = useState(false);
   useQuery({ queryKey: ["clock"], refetchInterval: REFRESH_MS, queryFn: () => askClock() });
-  const moveOn = async (move: object) => {
-    setMoving(true);
-    try {
-      await askClock({ method: "POST", body: JSON.stringify(move) });
-      await refresh();
-    } catch (error) {
-      dialog.current?.close();
-      say({ text: `The clock was not moved: ${(error as Error).message}.`, isFailure: true });
-    } finally {
-      setMoving(false);
-    }
-  };
+  const { isMoving, moveOn } = useMoves((reason) => {
+    dialog.current?.close();
+    say({ text: `The clock was not moved: ${reason}.`, isFailure: true });
+  });
   const further = aheadText(ahead.value);
   return (
     <>
@@ -56,6 +47,22 @@ export function StackClock() {
       </dialog>
     </>
   );
+}
+
+function useMoves(onFailure: (reason: string) => void) {
+  const [isMoving, setMoving] = useState(false);
+  const moveOn = async (move: object) => {
+    setMoving(true);
+    try {
+      await askClock({ method: "POST", body: JSON.stringify(move) });
+      await refresh();
+    } catch (error) {
+      onFailure((error as Error).message);
+    } finally {
+      setMoving(false);
+    }
+  };
+  return { isMoving, moveOn };
 }
 
 type Answer = { readonly ahead?: number; readonly message?: string };

@@ -211,6 +211,14 @@ describe("a webhook's function", () => {
     expect(shop.calls).toHaveLength(1);
   });
 
+  it("is signed by the receivers' time, which a moved clock of a local stack is ahead of", async () => {
+    const world = createHooks();
+    await file(world);
+    await world.pass(60 * SECOND);
+    const { shop } = await invoke(world, 30_000, { clock: () => 1_700_000_000_500 });
+    expect(shop.calls.map(({ headers }) => headers["webhook-timestamp"])).toEqual(["1700000000"]);
+  });
+
   it("claims nothing while its secret cannot sign", async () => {
     const world = createHooks();
     const job = await file(world);
