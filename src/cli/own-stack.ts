@@ -44,10 +44,11 @@ export async function callLocalService(
 
 /** `undefined`: there is no record, its runner has ended, or another user could have written it. */
 function ownRecord(data: string): RunnerRecord | undefined {
+  // This is asked before the record is read: that of another user could be a pipe, which never ends.
+  if (![data, recordFile(data)].every(isOwn)) return undefined;
   const record = readRecord(data);
   // A killed runner leaves its record.
-  if (record === undefined || !isProcessRunning(record.pid)) return undefined;
-  if (![data, recordFile(data)].every(isOwn)) return undefined;
+  if (!record || !isProcessRunning(record.pid)) return undefined;
   return [record.url, record.services].every(isLocal) ? record : undefined;
 }
 
@@ -80,7 +81,11 @@ function isLocal(url: string): boolean {
 
 /** Windows has no such ids. There the folder of a user is the user's alone. */
 function isOwn(path: string): boolean {
-  const uid = process.getuid?.();
-  const { uid: owner, mode } = lstatSync(path);
-  return uid === undefined || (owner === uid && (mode & 0o022) === 0);
+  try {
+    const uid = process.getuid?.();
+    const { uid: owner, mode } = lstatSync(path);
+    return uid === undefined || (owner === uid && (mode & 0o022) === 0);
+  } catch {
+    return false;
+  }
 }

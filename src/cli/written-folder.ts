@@ -65,11 +65,20 @@ function hasContents(file: string, contents: Uint8Array): boolean {
 /** Answers nothing if there is no list. */
 function readList(file: string, name: string): Hashes {
   if (!existsSync(file)) return {};
-  const list = JSON.parse(readFileSync(file, "utf8")) as Hashes;
+  const list = parsed(file);
   // A list that somebody else wrote may name files outside the folder.
-  const isOwn = Object.keys(list).every((path) => /^(template\.json|functions\/[\w-]+\/[\w.-]+)$/.test(path));
-  if (!isOwn) throw new CliError(`${name}/${LIST} is not the list of what "minutehand template" has written`);
-  return list;
+  const isOwn = (path: string) => /^(template\.json|functions\/[\w-]+\/[\w.-]+)$/.test(path);
+  if (list && Object.keys(list).every(isOwn)) return list;
+  throw new CliError(`${name}/${LIST} is not the list of what "minutehand template" has written`);
+}
+
+/** `undefined`: the file is damaged. */
+function parsed(file: string): Hashes | undefined {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function write(file: string, contents: Uint8Array | string): void {

@@ -74,13 +74,18 @@ function placeOf(urlPrefix: string, environment: Environment): { endpoint: strin
 }
 
 export function createNotifier(ctx: Needs, bus: Bus, timers: Timers): Notifier {
-  const waiting: Noted[] = [];
-  let sending: Promise<void> | undefined;
-  const send = async (): Promise<void> => {
-    // Ends that are noted together share a call.
-    await Promise.resolve();
-    while (waiting.length > 0) await putSome(ctx, bus, timers, waiting.splice(0, MOST_ENTRIES));
-    sending = undefined;
+  // Ends that are noted together share a call, and so do those that are noted while an earlier call is under way.
+  let open: Noted[] = [];
+  let last = Promise.resolve();
+  let waiting = 0;
+  const begin = (): Noted[] => {
+    const batch: Noted[] = [];
+    last = last.then(async () => {
+      if (open === batch) open = [];
+      await putSome(ctx, bus, timers, batch);
+      waiting -= batch.length;
+    });
+    return batch;
   };
   return {
     note(event) {
@@ -89,14 +94,15 @@ export function createNotifier(ctx: Needs, bus: Bus, timers: Timers): Notifier {
       const end = event as End;
       if (!ctx.policy.topics[end.topic]?.notify?.includes(as)) return;
       const noted = { end, as, at: ctx.clock() };
-      if (waiting.length >= MOST_WAITING)
-        return giveUp(ctx, [noted], "too many events wait for the event bus");
-      waiting.push(noted);
-      sending ??= send();
+      if (waiting >= MOST_WAITING) return giveUp(ctx, [noted], "too many events wait for the event bus");
+      if (open.length % MOST_ENTRIES === 0) open = begin();
+      open.push(noted);
+      waiting += 1;
     },
     async flush(by = Number.POSITIVE_INFINITY) {
       const patience = Math.min(FLUSH_PATIENCE, by - ctx.clock());
-      if (sending && patience > 0) await within(timers, patience, sending);
+      // Not for events that other calls note meanwhile: a busy worker would never stop waiting.
+      if (waiting > 0 && patience > 0) await within(timers, patience, last);
     },
   };
 }

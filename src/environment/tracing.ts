@@ -30,8 +30,19 @@ function registered(): Registered {
 
 /** Answers the span that is active here, in W3C's form. `undefined`: there is none. */
 export function traceparentHere(): string | undefined {
-  const span = registered().context?.active().getValue(SPAN) as Span | undefined;
-  return span && traceparentOf(span.spanContext());
+  return unlessBroken(() => {
+    const span = registered().context?.active().getValue(SPAN) as Span | undefined;
+    return span && traceparentOf(span.spanContext());
+  });
+}
+
+/** The SDK calls code of the user, such as span processors. A trouble with traces must not become one of the jobs. */
+function unlessBroken<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
 }
 
 /** `exception`: what was thrown, if something was. */
@@ -47,17 +58,26 @@ export async function inSpan<T>(
   work: () => Promise<T>,
   failureOf: (result: T) => Failure | undefined,
 ): Promise<T> {
-  const { trace, context } = registered();
   const parent = parseTraceparent(traceparent);
-  if (!trace || !context || !parent) return work();
-  const here = context.active();
-  const caller = { spanContext: (): SpanContext => ({ ...parent, isRemote: true }) };
-  const tracer = trace.getTracer("minutehand");
-  const span = tracer.startSpan(name, { kind: CONSUMER, attributes }, here.setValue(SPAN, caller));
-  const result = await context.with(here.setValue(SPAN, span), work);
-  const failure = failureOf(result);
-  if (failure?.exception !== undefined) span.recordException(failure.exception);
-  span.setStatus(failure ? { code: ERROR, message: failure.message } : { code: OK });
-  span.end();
+  let running: Promise<T> | undefined;
+  const run = () => (running ??= work());
+  const span = unlessBroken(() => {
+    const { trace, context } = registered();
+    if (!trace || !context || !parent) return undefined;
+    const here = context.active();
+    const caller = { spanContext: (): SpanContext => ({ ...parent, isRemote: true }) };
+    const tracer = trace.getTracer("minutehand");
+    const begun = tracer.startSpan(name, { kind: CONSUMER, attributes }, here.setValue(SPAN, caller));
+    void context.with(here.setValue(SPAN, begun), run);
+    return begun;
+  });
+  const result = await run();
+  unlessBroken(() => endSpan(span, failureOf(result)));
   return result;
+}
+
+function endSpan(span: Span | undefined, failure: Failure | undefined): void {
+  if (failure?.exception !== undefined) span?.recordException(failure.exception);
+  span?.setStatus(failure ? { code: ERROR, message: failure.message } : { code: OK });
+  span?.end();
 }

@@ -124,3 +124,15 @@ test("event put with --stack puts the event on AWS, signed with the user's crede
     Entries: [{ Source: "shop", DetailType: "OrderPaid", Detail: '{"orderId":17}' }],
   });
 });
+
+test("event put with --url puts the event in the queue's region, although the API takes a token", async () => {
+  await using _ = await scriptAccount({});
+  await using bridge = await startReceiver((_, response) =>
+    response.end(JSON.stringify({ FailedEntryCount: 0, Entries: [{ EventId: "e-1" }] })),
+  );
+  vi.stubEnv("AWS_ENDPOINT_URL_EVENTBRIDGE", `http://127.0.0.1:${bridge.port}`);
+  const api = "https://abc.execute-api.ap-south-1.amazonaws.com";
+  const env = { MINUTEHAND_TOKEN: "ey.secret" };
+  expect((await type(undefined, [...PAID, "{}", "--url", api], { env })).code).toBe(0);
+  expect(bridge.received[0]?.headers.authorization).toContain("/ap-south-1/events/aws4_request");
+});

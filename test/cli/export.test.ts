@@ -165,6 +165,19 @@ describe("export", () => {
     await type(api, ["export", await newFile(), ...RANGE, "--rate", "2"], { wait });
     expect(waits).toEqual([1000, 1000, 500]);
   });
+
+  test("also counts jobs that it leaves out because of --topic or --state as read", async () => {
+    await using api = await serveApi();
+    for (let i = 0; i < 5; i++) await api.file();
+    const waits: number[] = [];
+    const wait = (ms: number): void => void waits.push(ms);
+    for (const only of [
+      ["--topic", "work"],
+      ["--state", "dead"],
+    ])
+      await type(api, ["export", await newFile(), ...RANGE, "--rate", "2", ...only], { wait });
+    expect(waits).toEqual([2500, 2500]);
+  });
 });
 
 describe("an export that was interrupted", () => {

@@ -229,6 +229,14 @@ describe("the API that a command calls", () => {
     ["in a folder that others may write", {}, (folder) => chmodSync(folder, 0o777)],
     ["that others may write", {}, (folder) => chmodSync(join(folder, "runner.json"), 0o666)],
     [
+      "of another user, which is no record",
+      {},
+      (folder) => {
+        writeFileSync(join(folder, "runner.json"), "null");
+        chmodSync(folder, 0o777);
+      },
+    ],
+    [
       "that others may replace by a link",
       {},
       (folder) => {

@@ -104,9 +104,13 @@ test("--force neither overwrites nor deletes a file that was changed since it wa
   expect(read("deploy/template.json")).toContain("functions/webhook");
 });
 
-test("a list that names files elsewhere deletes none of them", async () => {
+test.each([
+  ["that names files elsewhere", JSON.stringify({ "../minutehand.json": "x" })],
+  ["that a crash has cut off", ""],
+  ["that is no list", "null"],
+])("a list %s deletes no file", async (_, list) => {
   await out();
-  write("deploy/written.json", JSON.stringify({ "../minutehand.json": "x" }));
+  write("deploy/written.json", list);
   expect(await out("--force")).toMatchObject({ code: 1, err: expect.stringContaining("is not the list") });
   expect(existsSync(join(folder, "minutehand.json"))).toBe(true);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { BusEntry, PutEvents } from "../../src/aws/put-events.ts";
 import { createNotifier, FLUSH_PATIENCE, MOST_WAITING } from "../../src/environment/notices.ts";
 import { receiveJobs } from "../../src/http/calls/pulled.ts";
@@ -227,4 +227,20 @@ test("while the bus hangs, memory does not grow: further events are lost and cou
   for (let i = 0; i < MOST_WAITING + 5; i++)
     ctx.report({ type: "done", topic: "orders", id: `${i}`, attempt: 1 });
   expect(reportsOf(world, "not-notified")).toHaveLength(5);
+});
+
+test("a flush waits for the events that were noted before it, and not for those of other calls", async () => {
+  const answers: (() => void)[] = [];
+  const { ctx, flush } = scene({ orders: { notify: ALL } }, async (entries) => {
+    await new Promise<void>((answer) => answers.push(answer));
+    return entries.map(() => undefined);
+  });
+  const end = (id: string) => ctx.report({ type: "done", topic: "orders", id, attempt: 1 });
+  end("first");
+  await vi.waitFor(() => expect(answers).toHaveLength(1));
+  const flushed = flush();
+  end("second");
+  answers[0]?.();
+  await flushed;
+  await vi.waitFor(() => expect(answers).toHaveLength(2));
 });

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { EventEntry, PutEventsAnswer } from "../../aws/put-event.ts";
+import { regionOf } from "../../client/authorize.ts";
 import { isLoopback } from "../../settings/loopback.ts";
 import { readBody } from "../body.ts";
 import { CliError, UsageError } from "../cli-error.ts";
@@ -67,5 +68,5 @@ async function send(
       `only its own folder knows the bus of the local stack at ${url}: run the command in that folder or below it, or name a deployed queue with --stack`,
     );
   const { putEvent } = await import("../../aws/put-event.ts");
-  return { answer: await putEvent(entry, region), place: "EventBridge" };
+  return { answer: await putEvent(entry, regionOf(url) ?? region), place: "EventBridge" };
 }

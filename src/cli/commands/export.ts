@@ -141,7 +141,7 @@ async function* paced(
   let began = clock();
   for await (const part of parts) {
     yield part;
-    const left = began + (part.jobs.length * 1000) / rate - clock();
+    const left = began + (part.examined * 1000) / rate - clock();
     if (left > 0) await wait(left);
     began = clock();
   }
