@@ -57,6 +57,8 @@ import { tlsOnly } from "./tls-only.ts";
 import { type QueueParts, TopicQueues, type TopicQueuesProps } from "./topic-queues.ts";
 import { Webhook } from "./webhook.ts";
 
+/** The context of a queue that `minutehand template` declares. Its user knows the names of the file, and not those of the construct. */
+export const OF_FILE = "minutehand:of-file";
 const DEFAULT_PREFIX = "minutehand";
 const HANDLER_TIMEOUT = Duration.seconds(60);
 const HANDLER_MEMORY_MIB = 512;
@@ -530,9 +532,12 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
 
   private warnWithoutConsumer({ topic, settings }: TopicQueues): void {
     if (settings.consumer === "pull" || this.consumers.has(topic)) return;
+    const give = this.node.tryGetContext(OF_FILE)
+      ? 'give the topic an entry in "handlers" or "targets" of the file, or declare the topic with "consumer": "pull" or "webhook": {}'
+      : 'call addHandler, addConsumer or addTarget, or declare the topic with consumer "pull"';
     Annotations.of(this).addWarningV2(
       `minutehand:no-consumer:${topic}`,
-      `topic "${topic}" has no consumer: call addHandler, addConsumer or addTarget, or declare the topic with consumer "pull"`,
+      `topic "${topic}" has no consumer: ${give}`,
     );
   }
 }

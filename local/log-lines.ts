@@ -51,8 +51,11 @@ export function formatLogLine(
   const text = formatLine(functionName, record ?? shortFrame(line, codeDir), at);
   if (text === undefined) return undefined;
   const errors = Object.values(record ?? {}).filter(isLoggedError);
-  const trace = errors.flatMap((error) => traceLines(error, codeDir)).map((one) => INDENT + shortened(one));
-  return { text: [text, ...trace].map(withoutControls).join("\n"), at, ...subjectOf(record) };
+  const trace = errors.flatMap((error) => traceLines(error, codeDir));
+  const [head] = trace;
+  if (head !== undefined && text.endsWith(`  ${head}`)) trace.shift();
+  const indented = trace.map((one) => INDENT + shortened(one));
+  return { text: [text, ...indented].map(withoutControls).join("\n"), at, ...subjectOf(record) };
 }
 
 /** The topic and the job of a record. A handler's logger may give these fields other values than texts. */

@@ -6,6 +6,8 @@ export type LoggedError = { readonly message: string; readonly stack: string; re
 
 const DEEPEST_CAUSE = 8;
 const MESSAGE_LINES = 10;
+/** Functions that call each other without end give a thousand frames, with two lines each. */
+const PYTHON_LINES = 40;
 
 export function isLoggedError(value: unknown): value is LoggedError {
   const { message, stack } = (value ?? {}) as Partial<Record<string, unknown>>;
@@ -21,6 +23,7 @@ export function traceLines(
   codeDir: string,
   deeper = DEEPEST_CAUSE,
 ): string[] {
+  if (stack.startsWith("Traceback (most recent call last):")) return pythonLines(message, stack, codeDir);
   const found = stack.indexOf(message);
   const end = found === -1 ? 0 : found + message.length;
   const begin = stack.slice(end).search(/\n\s+at /);
@@ -34,6 +37,18 @@ export function traceLines(
     ...shown.map((frame) => shortFrame(frame, codeDir)),
     ...(others > 0 ? [`    … ${others} ${others === 1 ? "frame" : "frames"} of packages and Node.js`] : []),
     ...(isLoggedError(cause) && deeper > 0 ? causedBy(traceLines(cause, codeDir, deeper - 1)) : []),
+  ];
+}
+
+/** The message with the error's type, and the frames in Python's own order, with the causes. In a traceback the message comes last. */
+function pythonLines(message: string, stack: string, codeDir: string): string[] {
+  const trace = stack.trimEnd();
+  const found = trace.lastIndexOf(message);
+  const begin = trace.lastIndexOf("\n", found === -1 ? trace.length : found) + 1;
+  const frames = trace.slice(0, begin).trimEnd().split("\n").slice(-PYTHON_LINES);
+  return [
+    ...trace.slice(begin).split("\n").slice(0, MESSAGE_LINES),
+    ...frames.map((frame) => frame.replace(`File "${codeDir}${sep}`, 'File "')),
   ];
 }
 

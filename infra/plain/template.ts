@@ -16,7 +16,7 @@ import { type CfnFunction, Function as LambdaFunction } from "aws-cdk-lib/aws-la
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { API_OUTPUT, DASHBOARD_OUTPUT, TABLE_OUTPUT } from "../../src/settings/stack-outputs.ts";
-import { DelayQueue } from "../delay-queue.ts";
+import { DelayQueue, OF_FILE } from "../delay-queue.ts";
 import { DEFAULT_STACK, type PlainConfig, type TextOrParameter } from "./config.ts";
 
 /** The ids of the stack and of its queue. They are a part of the logical ids, so another id would replace all resources. */
@@ -70,7 +70,7 @@ export function plainTemplate(config: PlainConfig, folder: string): PlainTemplat
 export function synthesise(config: PlainConfig, folder: string, outdir: string, context: object = {}) {
   const app = new App({
     ...{ outdir, treeMetadata: false, analyticsReporting: false, builtinCloudFormationValidation: false },
-    postCliContext: { "aws:cdk:enable-path-metadata": false, ...context },
+    postCliContext: { "aws:cdk:enable-path-metadata": false, [OF_FILE]: true, ...context },
   });
   // Unlike the default one, it adds no rule and no parameter that ask for the bucket of `cdk bootstrap`.
   // With `exactOptionalPropertyTypes` the CDK's class does not have the CDK's own type.

@@ -42,7 +42,10 @@ export function createFunctions(
     invoke: async (pool, event, caller) => {
       const outcome = await flow.count(() => pool.invoke(event, caller));
       if (outcome.outcome !== "returned") {
-        const { errorMessage: message, thrown } = outcome.error;
+        const { errorType, errorMessage, thrown } = outcome.error;
+        // The message of a Python error is often no sentence: that of a KeyError is the key.
+        const isRaised = pool.spec.isPython && thrown !== undefined;
+        const message = isRaised ? [errorType, errorMessage].filter(Boolean).join(": ") : errorMessage;
         const record = JSON.stringify({ level: "ERROR", message, thrown });
         onLine(pool.spec.logicalId, record, pool.spec.codeDir, clock.now());
       }

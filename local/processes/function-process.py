@@ -19,7 +19,9 @@ def tell(**message):
 
 def error_of(error):
     said = {"errorType": type(error).__name__, "errorMessage": str(error)}
-    stack = "".join(traceback.format_exception(error))
+    # The first frame is one of this file.
+    frames = error.__traceback__.tb_next or error.__traceback__
+    stack = "".join(traceback.format_exception(type(error), error, frames))
     return {**said, "thrown": {"message": str(error), "stack": stack}}
 
 

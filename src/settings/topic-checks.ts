@@ -145,7 +145,8 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
       holds: rule === undefined,
       rule: `${at}.url ${rule}`,
       actual: url,
-      allowed: "a URL that the webhook topic may call",
+      allowed:
+        "a URL that the webhook topic may call: allowHttp, allowHosts, onlyHosts and ports of webhook say which",
     },
     wholeSeconds(`${at}.timeout`, timeout, 1, LONGEST_CALL_S),
     ...allowHosts.map((host, index) => hostCheck(`${at}.allowHosts[${index}]`, host, host)),

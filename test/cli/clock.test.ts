@@ -42,9 +42,18 @@ test("says why the clock was not moved", async () => {
   expect(moves).toEqual([{ to: "next-job" }]);
 });
 
-test.each([["1h"], ["-1h"], ["+0s"], ["+soon"], ["tomorrow"]])("refuses the move %s", async (move) => {
-  const { code, err } = await type(undefined, ["clock", move]);
-  expect({ code, err }).toMatchObject({ code: 2 });
+test.each([["1h"], ["-1h"], ["+0s"], ["+soon"], ["tomorrow"], ["--soon"]])(
+  "refuses the move %s",
+  async (move) => {
+    const { code, err } = await type(undefined, ["clock", move]);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("It must be +, a duration") });
+  },
+);
+
+test("says that the clock only goes forward to a caller who moves it back", async () => {
+  const said = async (move: string) => (await type(undefined, ["clock", move, "--json"])).err;
+  expect(await said("-1h")).toContain("The clock only goes forward. It must be +,");
+  expect(await said("1h")).not.toContain("forward");
 });
 
 test("refuses to move the clock of a deployed stack, and calls nothing", async () => {

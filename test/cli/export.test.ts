@@ -369,6 +369,22 @@ describe("import", () => {
     expect(code).toBe(1);
   });
 
+  test("refuses a file that is no export in one sentence, and takes a part of an export", async () => {
+    await using api = await serveApi();
+    await api.file({ body: "fine", dueAt: "2026-03-01T12:00:00Z" });
+    const [whole, part, other] = [await newFile(), await newFile(), await newFile()];
+    await exported(api, whole);
+    writeFileSync(part, `${readFileSync(whole, "utf8").split("\n")[1]}\n`);
+    writeFileSync(other, '{"topic": "orders", "body": 1}\n'.repeat(170));
+    await using target = await serveApi();
+    const { code, err } = await imported(target, other);
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: `minutehand: ${other} is not a file of "minutehand export", because none of its lines can be imported. Line 1: it must be an object with the field job or schedule\n`,
+    });
+    expect(await imported(target, part)).toMatchObject({ code: 0, out: "filed 1 job; put 0 schedules\n" });
+  });
+
   test("puts schedules, paused ones too without an occurrence before the pause, and leaves declared ones to their stack", async () => {
     await using api = await serveApi();
     await api.call("PUT", "/schedules/daily", { body: SCHEDULE });

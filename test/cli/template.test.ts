@@ -131,7 +131,7 @@ test.each([
 test("a missing file and a missing folder are named", async () => {
   expect(await out("--config", "other.json")).toMatchObject({
     code: 1,
-    err: "minutehand: other.json cannot be read: ENOENT\n",
+    err: 'minutehand: there is no file other.json: write one, such as { "topics": { "work": { "consumer": "pull" } } }. See "minutehand template --help"\n',
   });
   expect(await template()).toMatchObject({
     code: 2,

@@ -116,6 +116,34 @@ test("an error without a frame of the user's own code is shown with all frames",
   ]);
 });
 
+const TRACEBACK = [
+  "Traceback (most recent call last):",
+  '  File "/app/asset.1/receipt.py", line 4, in handler',
+  '    return amount_of(event["cents"])',
+  "           ~~~~~^^^^^^^^^",
+];
+
+test.each([
+  ["KeyError: 'cents'", "'cents'", "KeyError: 'cents'", []],
+  ["could not start: 'cents'", "'cents'", "KeyError: 'cents'", ["KeyError: 'cents'"]],
+  ["AssertionError", "", "AssertionError", []],
+  ["ValueError: a\nb", "a\nb", "ValueError: a\nb", ["ValueError: a", "b"]],
+])(
+  "an error of a Python function that says %j is shown with its type and its frames",
+  (said, message, end, head) => {
+    const thrown = { message, stack: `${[...TRACEBACK, end].join("\n")}\n` };
+    const text = JSON.stringify({ level: "ERROR", message: said, thrown });
+    expect(formatLogLine("receipts", text, NOW, "/app/asset.1")?.text.split("\n")).toEqual([
+      `12:00:05.004  receipts  ERROR  ${said.replace("\n", "\\u000a")}`,
+      ...head.map((one) => `              ${one}`),
+      "              Traceback (most recent call last):",
+      '                File "receipt.py", line 4, in handler',
+      '                  return amount_of(event["cents"])',
+      "                         ~~~~~^^^^^^^^^",
+    ]);
+  },
+);
+
 test("a stack that a handler prints itself names its files in the same way", () => {
   expect(formatLogLine("reminders", FRAMES[0] ?? "", NOW, "/app/asset.1")?.text).toBe(
     "12:00:05.004  reminders      at charge (src/pay.ts:7:11)",

@@ -18,6 +18,8 @@ export function addClock(program: Command, open: Open): void {
   const command = program
     .command("clock")
     .description("show the clock of the local stack, or move it on")
+    // Otherwise a move back, such as -1h, would be an unknown option, and not be explained.
+    .allowUnknownOption()
     .argument("[move]", 'how far, such as +1m, +1h or +7d, or "next-job"', moveIn)
     .action(async (move: Move | undefined) => {
       const { output, target } = open();
@@ -40,7 +42,8 @@ function moveIn(text: string): Move {
   if (text === "next-job") return { to: text };
   const by = text.startsWith("+") ? parseDuration(text.slice(1)) : undefined;
   if (by !== undefined && by > 0) return { by };
-  throw new InvalidArgumentError('It must be +, a duration such as 1m, 1h or 7d, or "next-job".');
+  const back = text.startsWith("-") ? "The clock only goes forward. " : "";
+  throw new InvalidArgumentError(`${back}It must be +, a duration such as 1m, 1h or 7d, or "next-job".`);
 }
 
 /** At most a day each, so that no request takes minutes. */

@@ -52,6 +52,8 @@ type Plan = {
   readonly schedules: number;
   readonly leftOut: ReadonlyMap<string, number>;
   readonly wrong: readonly { readonly number: number; readonly why: string }[];
+  /** Whether any line is one that only an export has. */
+  readonly isMarked: boolean;
   readonly isComplete: boolean;
   readonly sources: ReadonlySet<string>;
 };
@@ -63,6 +65,7 @@ async function importFile(session: Session, name: string, flags: Flags): Promise
   const path = resolve(surroundings.folder, name);
   if (!existsSync(path)) throw new UsageError(`there is no file ${name}`);
   const plan = await planOf(path, states);
+  requireExport(name, plan);
   const api = await session.client({});
   const { url } = await session.target();
   await tellOf(session, api, plan);
@@ -84,16 +87,25 @@ async function planOf(path: string, states: readonly State[]): Promise<Plan> {
   const [jobs, leftOut] = [new Map<string, number>(), new Map<string, number>()];
   const sources = new Set<string>();
   const wrong: Plan["wrong"][number][] = [];
-  let [schedules, isComplete] = [0, false];
+  let [schedules, isMarked, isComplete] = [0, false, false];
   for await (const entry of entriesOf(path, states)) {
     isComplete = entry.is === "mark" && entry.isEnd;
+    isMarked ||= entry.is === "mark";
     if (entry.is === "mark" && entry.source !== undefined) sources.add(entry.source);
     if (entry.is === "job") addOne(jobs, entry.topic);
     else if (entry.is === "schedule") schedules += 1;
     else if (entry.is === "left out") addOne(leftOut, entry.why);
     else if (entry.is === "wrong") wrong.push(entry);
   }
-  return { jobs, schedules, leftOut, wrong, isComplete, sources };
+  return { jobs, schedules, leftOut, wrong, isMarked, isComplete, sources };
+}
+
+/** A part of an export has no first line of one, but then it has other lines of an export. */
+function requireExport(name: string, { jobs, schedules, leftOut, wrong: [first], isMarked }: Plan): void {
+  if (first === undefined || isMarked || jobs.size + schedules + leftOut.size > 0) return;
+  throw new UsageError(
+    `${name} is not a file of "minutehand export", because none of its lines can be imported. Line ${first.number}: ${first.why}`,
+  );
 }
 
 function addOne(counts: Map<string, number>, name: string): void {

@@ -12,9 +12,10 @@ import { writeFolder } from "../written-folder.ts";
 type TemplateFlags = { readonly out?: string; readonly config: string; readonly force?: true };
 
 const CONFIG = "minutehand.json";
+const SMALLEST = '{ "topics": { "work": { "consumer": "pull" } } }';
 const ABOUT = `
 The file has the topics and settings of a queue, as the construct DelayQueue takes them:
-{ "topics": { "work": { "consumer": "pull" } } }. The folder gets template.json, and the code of the
+${SMALLEST}. The folder gets template.json, and the code of the
 functions in functions/. The same file gives the same bytes. Needs neither an AWS account nor
 "cdk bootstrap". The guide "Without the CDK" (docs/guides/without-cdk.md) shows how to deploy the folder
 with the AWS CLI, Terraform and SST.
@@ -70,6 +71,10 @@ function readJson(file: string, name: string): unknown {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw new CliError(`${name} must be JSON: ${messageOf(error)}`);
+    if (code === "ENOENT")
+      throw new CliError(
+        `there is no file ${name}: write one, such as ${SMALLEST}. See "minutehand template --help"`,
+      );
     throw new CliError(`${name} cannot be read: ${code}`);
   }
 }

@@ -348,6 +348,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
   [inTopic({ webhook: {}, tracking: "none" }), "topics.work.webhook needs a tracked topic: "],
   [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, is "http://'],
+  [inTopic({ webhook: { url: "http://example.com" } }), "a URL that the webhook topic may call: allowHttp,"],
   [inTopic({ webhook: { url: "https://10.0.0.7/" } }), "lead to a public address"],
   [inTopic({ webhook: { timeout: Duration.seconds(31) } }), "is 31; allowed: 1 to 30 seconds"],
   [inTopic({ webhook: { timeout: Duration.millis(1500) } }), "is 1.5; allowed: 1 to 30 seconds"],

@@ -98,7 +98,9 @@ test("the construct's own checks and warnings are those of the CDK", () => {
   expect(() => made({ ...PULL, targets: { none: { arn: ALARM_TOPIC, timeout: 1 } } })).toThrow(/"none"/);
   expect(made({ topics: { mail: {} } }).warnings).toEqual([
     "the alarms notify nobody: give an SNS topic as alarmTopic",
-    expect.stringContaining('topic "mail" has no consumer'),
+    expect.stringContaining(
+      'topic "mail" has no consumer: give the topic an entry in "handlers" or "targets"',
+    ),
   ]);
 });
 

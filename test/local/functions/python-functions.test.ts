@@ -81,7 +81,7 @@ pythonTest("a Python function that raises has failed, with its type, its message
       ...{ errorType: "ValueError", errorMessage: "width must be more than 0" },
       thrown: {
         message: "width must be more than 0",
-        stack: expect.stringMatching(/^Traceback .*app\.py", line 10, in handler/s),
+        stack: expect.stringMatching(/^Traceback .*:\n {2}File ".*app\.py", line 10, in handler\n/),
       },
     },
   });
