@@ -25,7 +25,6 @@ type Reloader = Required<ReloadOptions> & {
   readonly running: Running;
   readonly say: ReloadLog;
   readonly unsynthesised: Set<string>;
-  appFails: boolean;
   readonly inTurn: <T>(act: () => Promise<T>) => Promise<T>;
 };
 
@@ -41,7 +40,6 @@ export function createReloader(started: Synthesised, options: ReloadOptions): ()
     running: startRunning(started, options),
     say: createReloadLog(log, root, clock),
     unsynthesised: new Set(),
-    appFails: false,
     inTurn: takingTurns(),
   };
   let synthesising: Promise<void> | undefined;
@@ -76,7 +74,7 @@ async function reloadHandlers(reloader: Reloader): Promise<void> {
     const began = clock();
     const failed = running.failures.size;
     const reloaded = await rebuildHandlers(running, handlersWith(running, changed));
-    const ofApp = reloader.appFails ? changed : changed.filter((path) => isOfApp(running, path));
+    const ofApp = changed.filter((path) => isOfApp(running, path));
     for (const path of ofApp) unsynthesised.add(path);
     if (reloaded.length > 0) {
       say.reloaded(reloaded, running.stack, began);
@@ -96,7 +94,7 @@ async function synthesiseSaved(reloader: Reloader): Promise<void> {
     for (const spec of await synthesiseOnce(reloader)) reloaded.set(spec.arn, spec);
     await inTurn(() => reloadHandlers(reloader));
   }
-  if (reloader.appFails) return;
+  if (running.appFails) return;
   say.synthesised([...reloaded.values()], running.stack, began);
   reloader.onReloaded(running.stack);
 }
@@ -113,10 +111,10 @@ async function synthesiseOnce(reloader: Reloader): Promise<readonly FunctionSpec
     );
     say.needRestart(needRestart);
     say.appFailure(undefined);
-    reloader.appFails = false;
+    running.appFails = false;
     return functions;
   } catch (error) {
-    reloader.appFails = true;
+    running.appFails = true;
     // The runner is stopping and has ended the app.
     if (errorCode(error) === "AbortError") return [];
     // An app in the middle of an edit can fail in any way.

@@ -39,6 +39,8 @@ export type Running = {
   appInputs: ReadonlySet<string>;
   /** The files of the app's folder that may be inputs too, if some inputs are unknown. */
   maybeInputs: ReadonlySet<string>;
+  /** Whether the last synthesis has failed. */
+  appFails: boolean;
   /** Why handlers could not be bundled, by the ARNs of their functions. */
   readonly failures: Map<string, { readonly failure: string; readonly inputs: readonly string[] }>;
   /** ms since the epoch. */
@@ -47,7 +49,8 @@ export type Running = {
 
 export function startRunning({ stack, inputs, began }: Synthesised, options: RunningOptions): Running {
   const appInputs = new Set(inputs);
-  const running = { options, stack, appInputs, maybeInputs: new Set<string>(), failures: new Map() };
+  const maybeInputs = new Set<string>();
+  const running = { options, stack, appInputs, maybeInputs, appFails: false, failures: new Map() };
   follow(running, began);
   return { ...running, lookedAt: began };
 }
@@ -68,8 +71,9 @@ export function handlersWith({ stack, failures }: Running, changed: readonly str
   );
 }
 
-export function isOfApp({ appInputs, maybeInputs }: Running, path: string): boolean {
-  return appInputs.has(path) || maybeInputs.has(path);
+/** A failed app may be repaired by any file. */
+export function isOfApp({ appInputs, maybeInputs, appFails }: Running, path: string): boolean {
+  return appFails || appInputs.has(path) || maybeInputs.has(path);
 }
 
 /** Bundles handlers again. Answers the functions whose code has changed. They run the new code. */
@@ -143,8 +147,9 @@ export async function applySynthesis(
   return { functions: [...changes.functions, ...later], needRestart: changes.needRestart };
 }
 
-/** Another file of the app may repair it, and so may an install. */
+/** Another file of the app's folder may repair it, and so may an install. */
 export function noteAppFailure(running: Running, { inputs, began }: Omit<Synthesised, "stack">): void {
+  running.maybeInputs = findMaybeInputs(running);
   running.appInputs = new Set([...running.appInputs, ...inputs, ...packageLists(running.options.root)]);
   follow(running, began);
 }
@@ -156,8 +161,12 @@ function follow(running: Omit<Running, "lookedAt">, since: number): void {
   options.inputs.follow([...appInputs, ...maybeInputs, ...ofFunctions, ...ofFailures], since);
 }
 
-/** If the app's imports or those of a function are unknown, each file with code in the app's folder may be an input. */
-function findMaybeInputs({ stack, appInputs, options: { root } }: Running): Set<string> {
+/**
+ * If the app's imports or those of a function are unknown, each file with code in the app's folder may be an input. If the app fails, each
+ * test too, because a compiler that runs before the app may have refused it, and the files of before, because the repair may delete one.
+ */
+function findMaybeInputs({ stack, appInputs, maybeInputs, appFails, options: { root } }: Running) {
+  if (appFails) return new Set([...maybeInputs, ...codeFiles(root, { tests: true })]);
   const knowsImports = [...appInputs].some(
     (path) => CODE.test(path) && !relative(root, path).startsWith(".."),
   );

@@ -13,10 +13,10 @@ export function isOutput(path: string): boolean {
   return OUTPUT.test(path);
 }
 
-/** Lists the code in the app's folder, without tests. */
-export function codeFiles(root: string): string[] {
+/** Lists the code in the app's folder. `tests`: whether with the tests. */
+export function codeFiles(root: string, { tests } = { tests: false }): string[] {
   return globSync("**/*", { cwd: root, exclude: (path) => isOutput(`${path}/`) })
-    .filter((path) => CODE.test(path) && !TEST.test(path))
+    .filter((path) => CODE.test(path) && (tests || !TEST.test(path)))
     .map((path) => join(root, path));
 }
 

@@ -283,6 +283,42 @@ test("a new file at a place where the app looked for an import is synthesised", 
   ]);
 });
 
+test.each([
+  ["repaired", (path: string) => writeFileSync(path, "mended")],
+  ["deleted", (path: string) => rmSync(path)],
+])(
+  "while the app fails, a file that nothing imports is synthesised when it is %s, and afterwards it does nothing",
+  async (_, repair) => {
+    withHandlers();
+    const topics = write("topics.test.ts", "a type error");
+    await save(async () => {
+      throw new LocalError("tsc says no");
+    }, "imports nothing new");
+    next = async () => handlers();
+    repair(topics);
+    await saved();
+    expect(lines.slice(-3)).toEqual([
+      "saved topics.test.ts: synthesising …",
+      "the app synthesises again",
+      SAME,
+    ]);
+    await save(neverSynthesised, "a draft", "topics.test.ts");
+    expect(synths).toBe(2);
+  },
+);
+
+test("while the app fails, a new code file is synthesised, and a file of another kind is not", async () => {
+  withHandlers();
+  await save(async () => {
+    throw new LocalError("tsc says no");
+  }, "uses a type that no file declares");
+  now = Date.now();
+  await save(neverSynthesised, "", "notes.txt");
+  expect(synths).toBe(1);
+  await save(async () => handlers(), "", "types.d.ts");
+  expect(lines).toContain("saved types.d.ts: synthesising …");
+});
+
 test("a file that is saved while its first bundle is made is bundled again", async () => {
   withHandlers((spec) => {
     if (spec.logicalId === "Refund") return { spec };
