@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createTestQueue } from "../../src/testing/test-queue.ts";
 import { createApi } from "../support/api.ts";
 import { fetchApp } from "../support/fetch-app.ts";
 import { createWorld } from "../support/world.ts";
@@ -83,3 +84,34 @@ for (const { name, path } of written.filter(({ isTest }) => isTest)) {
     await import(path);
   });
 }
+
+test("a delayed job of BullMQ is copied to the time of its score, and is cancelled by its old id", async () => {
+  const folder = join(FOLDER, "docs-guides-coming-from-md");
+  const { copy } = await import(join(folder, "copy.ts"));
+  const { orderPaid } = await import(join(folder, "orders.ts"));
+  const queue = createTestQueue({ topics: { "order-timeout": { handler: () => {} } } });
+  const due = queue.now().getTime() + 3_600_000;
+  const ids = ["order-17", "order-18", "order-19", "repeat:daily:1"];
+  // BullMQ adds a counter to the scores of jobs that are due in the same millisecond.
+  const scores = ids.flatMap((id, count) => [id, String(due * 4096 + count)]);
+  const redis = {
+    zrange: async (...call: unknown[]) => {
+      expect(call).toEqual(["bull:order-timeout:delayed", 0, -1, "WITHSCORES"]);
+      return scores;
+    },
+    // The job order-19 was removed after the first call.
+    hget: async (key: string, field: string) => {
+      const id = key.replace(/^bull:order-timeout:/, "");
+      return id === "order-19" || field !== "data" ? null : JSON.stringify({ orderId: id.slice(-2) });
+    },
+  };
+  await copy(redis, queue.client);
+  await copy(redis, queue.client);
+  const copied = queue.jobs().map(({ key, body, dueAt }) => ({ key, body, dueAt: Date.parse(dueAt) }));
+  expect(copied).toEqual(
+    ["17", "18"].map((orderId) => ({ key: `order-${orderId}`, body: { orderId }, dueAt: due })),
+  );
+  expect(await orderPaid(queue.client, "17")).toBe(true);
+  await queue.advance("1h");
+  expect(queue.jobs().map(({ state }) => state)).toEqual(["cancelled", "done"]);
+});
