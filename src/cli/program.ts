@@ -80,7 +80,21 @@ export function createProgram(
   program.addHelpText("after", ABOUT);
 
   addCommands(program, surroundings, () => begin(program.opts<GlobalOptions>()));
+  checkRequiredLast(program);
   return program;
+}
+
+/** Lets commander name an unknown option first: `--bdy` is the cause of a missing `--body`. */
+function checkRequiredLast(command: Command): void {
+  const required = command.options.filter(({ mandatory }) => mandatory);
+  for (const option of required) option.makeOptionMandatory(false);
+  if (required.length > 0) {
+    command.hook("preAction", () => {
+      const missing = required.find((option) => command.getOptionValue(option.attributeName()) === undefined);
+      if (missing) command.error(`error: required option '${missing.flags}' not specified`);
+    });
+  }
+  command.commands.forEach(checkRequiredLast);
 }
 
 function addGlobalOptions(program: Command): void {

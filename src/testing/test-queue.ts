@@ -9,6 +9,7 @@ import { drawToken } from "../core/job-id.ts";
 import { SIZES } from "../core/work-sizes.ts";
 import { instantRule, insteadOfDuration, parseInstant, secondsIn } from "../general/times.ts";
 import { jobJson } from "../http/job-json.ts";
+import type { Service } from "../http/route.ts";
 import { routes } from "../http/route-table.ts";
 import { applyRule } from "../protocol/file/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
@@ -72,6 +73,13 @@ export type TestQueue<Topics> = {
 };
 
 const START = Date.UTC(2026, 0, 1);
+
+/** A test's output shows what went wrong, but not the record of changes that the deployed API logs. */
+const LOG: Service["log"] = {
+  info() {},
+  warn: (message, extra) => console.warn(message, extra),
+  error: (message, error) => console.error(message, error),
+};
 
 /**
  * Creates a queue in memory for tests, with the rules of the deployed queue and a clock of its own. Throws a `RangeError` for an unknown
@@ -147,7 +155,7 @@ function createPlayed(options: PlayedOptions, start: number): Played {
 }
 
 function clientOf<Topics>({ ctx, queues }: Played): Client<Topics> {
-  const client = clientInside<Topics>(ctx, console, routes);
+  const client = clientInside<Topics>(ctx, LOG, routes);
   return {
     ...client,
     receive: (topic, request) =>

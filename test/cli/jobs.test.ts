@@ -170,9 +170,25 @@ describe("list", () => {
     expect(await type(api, ["list", "--state", "dead"])).toMatchObject({
       code: 0,
       out: "",
-      err: `no job\n${NEXT_HOUR}\n`,
+      err: "no job\nthese are the jobs that are due from 2026-03-01T08:00:00.000Z to 2026-03-01T10:00:00.000Z: see --from and --to\n",
     });
     expect(await type(api, ["list", "--state", "dead", "--json"])).toMatchObject({ out: "", err: "" });
+  });
+
+  test("finds jobs that have ended within the past hour, or were cancelled before the next one ends", async () => {
+    await using api = await serveApi();
+    const early = await api.file({ delay: "10m" });
+    const late = await api.file({ delay: "80m" });
+    await api.call("DELETE", `/jobs/${early.id}`);
+    await api.call("DELETE", `/jobs/${late.id}`);
+    await api.world.pass(30 * MINUTE);
+    const { lines, err } = await type(api, ["list", "--state", "cancelled", "--json"]);
+    expect({ lines, err }).toMatchObject({ lines: [{ id: early.id }, { id: late.id }], err: "" });
+    const until = ["list", "--state", "cancelled", "--to", "2026-03-01T09:20:00Z"];
+    expect((await type(api, [...until, "--json"])).lines).toMatchObject([{ id: early.id }]);
+    expect((await type(api, until)).err).toContain(
+      "from 2026-03-01T08:30:00.000Z to 2026-03-01T09:20:00.000Z",
+    );
   });
 
   test("refuses a range that ends before it begins", async () => {
@@ -228,7 +244,12 @@ describe("list", () => {
     ]);
     const narrow = await type(api, ["list", "--topic", "work"]);
     expect(narrow.err).toContain("late: 1 job should have started and has not");
-    expect((await type(api, ["list", "--from", String(first.dueAt)])).err).toBe("");
+    const begun = await type(api, ["list", "--from", String(first.dueAt)]);
+    expect(begun.err).toBe(
+      "these are the jobs that are due from 2026-03-01T09:01:00.000Z to 2026-03-01T10:01:00.000Z: see --from and --to\n",
+    );
+    const both = ["--from", String(first.dueAt), "--to", "2026-03-01T10:00:00Z"];
+    expect((await type(api, ["list", ...both])).err).toBe("");
     for (let i = 0; i < 100; i++) await api.file({ delay: 0 });
     await api.world.pass(MINUTE, { ticks: false });
     expect((await type(api, ["list"])).err).toContain("late: 102 jobs");

@@ -44,6 +44,16 @@ describe("a command line", () => {
     [["lits"], "unknown command 'lits' (Did you mean list?): see --help"],
     [["list", "--topics"], "unknown option '--topics' (Did you mean --topic?): see --help"],
     [["get", "--shard", "1"], "unknown option '--shard': see --help"],
+    [
+      ["enqueue", "orders", "--bdy", "1", "--delay", "5"],
+      "unknown option '--bdy' (Did you mean --body?): see --help",
+    ],
+    [["event", "put", "--detial", "{}"], "unknown option '--detial' (Did you mean --detail?): see --help"],
+    [["enqueue", "orders", "--delay", "5"], "required option '--body <json>' not specified"],
+    [
+      ["schedules", "put", "daily", "--topic", "t", "--body", "1"],
+      "required option '--expression <text>' not specified",
+    ],
     [["pause"], "missing required argument 'topic'"],
     [
       ["schedules", "nope"],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { consumer, type Job } from "../../src/consumer/consumer.ts";
 import { createTestQueue, type Run } from "../../src/testing/test-queue.ts";
 import type { TestTopic } from "../../src/testing/topics.ts";
@@ -17,6 +17,20 @@ const fail = () => {
 function queueOf<Body>(handler: TestTopic<Body>["handler"] = nothing, more: TestTopic<Body> = {}) {
   return createTestQueue<{ orders: Body }>({ topics: { orders: { handler, ...more } } });
 }
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+test("calls that change jobs print nothing into the output of a test", async () => {
+  const printed = vi.spyOn(console, "info");
+  const queue = queueOf(fail);
+  await queue.client.enqueue("orders", 1, { delay: 0 });
+  await queue.advance("3d");
+  await queue.client.redrive("orders");
+  await queue.client.pause("orders");
+  expect(printed).not.toHaveBeenCalled();
+});
 
 describe("a job", () => {
   test("runs when it is due, and not a millisecond before", async () => {

@@ -11,9 +11,10 @@ import { firstOf, pageSizeFor } from "../lists.ts";
 import { checkRange } from "../range.ts";
 import type { Open } from "../session.ts";
 
-type Flags = ListQuery & { limit: number; from?: string; to?: string };
+type Query = ListQuery & { from?: string; to?: string };
+type Flags = Query & { limit: number };
 
-/** ms. The range of the list without `--from` and `--to`. */
+/** ms. */
 const HOUR = 3_600_000;
 
 export function addList(program: Command, open: Open): void {
@@ -23,25 +24,30 @@ export function addList(program: Command, open: Open): void {
     .option("--topic <topic>", "only jobs of this topic")
     .addOption(new Option("--state <state>", "only jobs in this state").choices(STATES));
   addOptionFilters(command)
-    .option("--from <time>", "only jobs with this dueAt or later (default: now)", instant)
+    .option(
+      "--from <time>",
+      "only jobs with this dueAt or later (default: now; with a --state other than scheduled: an hour ago)",
+      instant,
+    )
     .option(
       "--to <time>",
-      "only jobs with a dueAt before this time (default: an hour after --from); at most 31 days after --from",
+      "only jobs with a dueAt before this time (default: an hour after --from, or after now); at most 31 days after --from",
       instant,
     )
     .option("--limit <n>", "list at most this many jobs", wholeNumber(1), 100)
     .action(async ({ limit, ...query }: Flags) => {
       const { surroundings, output, client } = open();
       const now = surroundings.clock();
-      checkRange(query, now);
+      const asked = query.from === undefined && isPast(query) ? { ...query, ...rangeOf(query, now) } : query;
+      checkRange(asked, now);
       const api = await client();
-      const jobs = api.list({ ...query, pageSize: pageSizeFor(limit) });
+      const jobs = api.list({ ...asked, pageSize: pageSizeFor(limit) });
       const more = () => output.note(`there are more than ${limit} jobs: see --limit, --from and --to`);
       await output.entries(firstOf(jobs, limit, more), JOB_COLUMNS, "no job");
-      if (output.json || query.from !== undefined || query.to !== undefined) return;
-      output.note(
-        `these are the jobs that are due from ${iso(now)} to ${iso(now + HOUR)}: see --from and --to`,
-      );
+      if (output.json || (query.from !== undefined && query.to !== undefined)) return;
+      const { from, to } = rangeOf(query, now);
+      output.note(`these are the jobs that are due from ${from} to ${to}: see --from and --to`);
+      if (query.from !== undefined || query.to !== undefined) return;
       const late = await describeLate(api, query);
       if (late !== undefined) output.note(late);
     });
@@ -49,6 +55,17 @@ export function addList(program: Command, open: Open): void {
     "minutehand list --topic order-timeout --state scheduled",
     "minutehand list --from 2026-03-01T00:00:00Z --to 2026-03-02T00:00:00Z --limit 100000 --json",
   ]);
+}
+
+/** A job that runs or has ended has mostly been due. Only a cancelled job often has a `dueAt` to come. */
+function isPast({ state }: Query): boolean {
+  return state !== undefined && state !== "scheduled";
+}
+
+/** The range of the list, with its defaults. `now`: ms since the epoch. */
+function rangeOf(query: Query, now: number): { from: string; to: string } {
+  const { from = iso(isPast(query) ? now - HOUR : now), to } = query;
+  return { from, to: to ?? iso((query.from === undefined ? now : Date.parse(from)) + HOUR) };
 }
 
 /** Says how many jobs of the listed topics are late. `undefined`: none, or the list is of a state, a tag or a group, by which the API counts none. */
