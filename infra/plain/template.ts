@@ -99,11 +99,13 @@ function declareQueue(stack: Stack, config: PlainConfig, folder: string): Map<st
     ...props
   } = config;
   const textOf = parametersOf(stack);
+  const key = encryptionKey && { encryptionKey: Key.fromKeyArn(stack, "Key", textOf(encryptionKey)) };
   const queue = new DelayQueue(stack, QUEUE, {
     ...props,
-    ...(table && { table: Table.fromTableName(stack, "Table", textOf(table)) }),
+    ...key,
+    // A restored table has the key of the old one, and the functions need the right to use it.
+    ...(table && { table: Table.fromTableAttributes(stack, "Table", { tableName: textOf(table), ...key }) }),
     ...(eventBus && { eventBus: EventBus.fromEventBusName(stack, "EventBus", textOf(eventBus)) }),
-    ...(encryptionKey && { encryptionKey: Key.fromKeyArn(stack, "Key", textOf(encryptionKey)) }),
     ...(alarmTopic && { alarmTopic: Topic.fromTopicArn(stack, "AlarmTopic", textOf(alarmTopic)) }),
   });
   for (const [topic, { arn, timeout }] of Object.entries(targets))

@@ -1,6 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { blocks } from "../docs/blocks.ts";
 import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
+import { pythonTest } from "../support/python.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -118,6 +121,17 @@ test("the clock goes to the next job, also over a week, and stays there after a 
   stack = await startStack(dataDir);
   expect(await clock()).toBeGreaterThan(before);
   expect(stack.output()).toMatch(/the clock is \+\d+d .* ahead of this machine's, as it was moved/);
+});
+
+pythonTest("the page's pytest moves the clock", () => {
+  const [found = ""] = blocks().flatMap(({ page, kind, text }) =>
+    page === "docs/guides/testing.md" && kind === "python" ? text : [],
+  );
+  // The topic of this repository's app whose jobs a function runs.
+  const program = found.replace("http://127.0.0.1:4500", stack.url).replace("order-timeout", "reminders");
+  const calls = [...program.matchAll(/^def (test_\w+)/gm)].map(([, name]) => `${name}()`);
+  expect(calls).toHaveLength(1);
+  execFileSync("python3", ["-c", [program, ...calls].join("\n")], { timeout: MINUTE });
 });
 
 test("what is no move is refused", async () => {

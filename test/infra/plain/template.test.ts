@@ -81,6 +81,19 @@ test("parameters take the place of ARNs and names, and may be shared", () => {
   expect(template.Outputs.CallsSecretArn?.Description).toBe("The secret of webhook topic calls");
 });
 
+test("functions may use the key of a table that was restored", () => {
+  const encryptionKey = "arn:aws:kms:eu-west-1:123456789012:key/1ab";
+  const { template, warnings } = made({ ...PULL, table: "shop-restored", encryptionKey });
+  expect(warnings).toEqual([expect.stringContaining("the logs stay under CloudWatch's own key")]);
+  const policies = Object.values(template.Resources).filter(({ Type }) => Type === "AWS::IAM::Policy");
+  const ofTable = policies
+    .map((policy) => JSON.stringify(policy))
+    .filter((text) => text.includes("shop-restored"));
+  expect(ofTable.length).toBeGreaterThan(3);
+  // The rights to the key of the queues do not contain this one.
+  for (const text of ofTable) expect(text).toContain("kms:DescribeKey");
+});
+
 test("a handler is bundled into a folder of its own", () => {
   const handlers = { "order-timeout": join("examples", "order-timeout", "close-order.ts") };
   const { files, template } = made({ ...PULL, topics: { "order-timeout": {} }, handlers });

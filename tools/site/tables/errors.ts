@@ -5,7 +5,7 @@ import { code, table } from "../markdown.ts";
 /** The meaning of each code. The type makes a code without a meaning a compile error. */
 const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "bad-request":
-    "The request breaks a rule. `errors` lists the first ten rules, each with its field. Nothing was done.",
+    "The request breaks a rule, and `detail` names it. If fields of the request are at fault, `errors` lists the first ten rules, each with its field; it is absent for a body that is not JSON, a `callbackUrl`, a receipt, or a name that is given twice. Nothing was done.",
   "unknown-topic": "No topic of this name is deployed.",
   "job-not-found":
     "There is no such job, or it ended so long ago that it was deleted (`retention`, `deadRetention`).",
