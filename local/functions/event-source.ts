@@ -24,6 +24,8 @@ export type EventSource = { readonly stop: () => Promise<void> };
 type Dependencies = {
   readonly client: SQSClient;
   readonly queueUrl: string;
+  /** The queue's visibility timeout. */
+  readonly visibilitySeconds: number;
   readonly invoke: (event: object) => Promise<Outcome>;
   readonly log: (line: string) => void;
 };
@@ -103,13 +105,24 @@ function isOutsideLoop({ spec, log }: State, { MessageId, Attributes }: Message)
 async function runBatch(state: State, messages: readonly Message[]): Promise<void> {
   const { spec, invoke, removals } = state;
   const outcome = await invoke(sqsEvent(messages, spec.queueArn));
-  if (outcome.outcome !== "returned") return;
+  if (outcome.outcome !== "returned") {
+    // A stack that stops ends its functions, and its log is over.
+    if (!state.stopping.signal.aborted) sayWhenBack(state, messages.length);
+    return;
+  }
   const failed = spec.reportsFailures ? failedMessages(outcome.payload, messages) : new Set<string>();
   const done = messages.filter(({ MessageId = "" }) => !failed.has(MessageId));
   if (done.length === 0) return;
   // The next batch does not wait for the deletion: SQS delivers at least once, so a message may come again anyway.
   const removal = remove(state, done).finally(() => removals.delete(removal));
   removals.add(removal);
+}
+
+/** A developer who has repaired the function waits for its messages. */
+function sayWhenBack({ spec, visibilitySeconds, log }: State, count: number): void {
+  const [come, were] = count === 1 ? ["message comes", "it was"] : [`${count} messages come`, "they were"];
+  const queue = spec.queueArn.split(":").at(-1);
+  log(`${queue}: the ${come} again ${visibilitySeconds} s after ${were} received`);
 }
 
 async function remove({ client, queueUrl, spec, log }: State, messages: readonly Message[]): Promise<void> {

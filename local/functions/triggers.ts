@@ -4,7 +4,7 @@ import type { Clock } from "../services/clock.ts";
 import type { StartableSource } from "../services/event-source-mappings.ts";
 import type { OwnServices } from "../services/own-services.ts";
 import type { InvokeResult } from "../services/schedule-firing.ts";
-import type { StackSpec } from "../template/resources.ts";
+import type { QueueSpec, StackSpec } from "../template/resources.ts";
 import { startEventSource } from "./event-source.ts";
 import type { Outcome } from "./execution-environment.ts";
 import type { FunctionPool } from "./function-pool.ts";
@@ -17,6 +17,8 @@ const MINUTE_MS = 60_000;
 /** Ctrl-C must feel immediate, so running work gets only half a second. */
 const HTTP_GRACE_MS = 500;
 const FUNCTION_GRACE_MS = 500;
+/** Of a queue that names none ("VisibilityTimeout", Amazon SQS API Reference). */
+const USUAL_VISIBILITY_S = 30;
 
 type Dependencies = {
   readonly pools: readonly FunctionPool[];
@@ -49,7 +51,7 @@ export function startTriggers(stack: StackSpec, dependencies: Dependencies): Tri
   const fireRules = rulesOf(stack, warmAndCall, clock);
   const sources = eventSourcesOf(stack, warmAndCall, dependencies);
   const queueUrls = new Map(
-    stack.eventRules.flatMap(({ queueArns }) => queueArns.map((arn) => [arn, urlOf(stack, arn)])),
+    stack.eventRules.flatMap(({ queueArns }) => queueArns.map((arn) => [arn, queueOf(stack, arn).url])),
   );
   const routes = stack.routes.map(({ key, functionArn, timeoutMs }) =>
     parseRoute(key, { invoke: warmAndCall(functionArn), timeoutMs }),
@@ -105,15 +107,20 @@ function eventSourcesOf(
   { sqs: client, log }: Dependencies,
 ): StartableSource[] {
   return stack.eventSources.map((spec) => {
-    const [queueUrl, invoke] = [urlOf(stack, spec.queueArn), warmAndCall(spec.functionArn)];
-    return { spec, start: () => startEventSource(spec, { queueUrl, invoke, client, log }) };
+    const { url: queueUrl, attributes } = queueOf(stack, spec.queueArn);
+    const visibilitySeconds = Number(attributes.VisibilityTimeout ?? USUAL_VISIBILITY_S);
+    const invoke = warmAndCall(spec.functionArn);
+    return {
+      spec,
+      start: () => startEventSource(spec, { queueUrl, visibilitySeconds, invoke, client, log }),
+    };
   });
 }
 
-function urlOf({ queues }: StackSpec, queueArn: string): string {
+function queueOf({ queues }: StackSpec, queueArn: string): QueueSpec {
   const queue = queues.find(({ arn }) => arn === queueArn);
   if (!queue) throw new LocalError(`the template has no queue ${queueArn}`);
-  return queue.url;
+  return queue;
 }
 
 function startInvocations({ services, pools, invoke }: Dependencies): void {

@@ -40,7 +40,8 @@ const putRequest = z.object({
 });
 
 type Entry = z.infer<typeof putRequest>["Entries"][number];
-type Result = { EventId: string } | { ErrorCode: string; ErrorMessage: string };
+/** `NoRule`: no rule takes the event. EventBridge does not say so, and its SDK ignores the field. */
+type Result = { EventId: string; NoRule?: true } | { ErrorCode: string; ErrorMessage: string };
 
 /** "Calculating PutEvents event entry size", EventBridge User Guide: a whole request, and an entry's time. */
 const MAX_BYTES = 1024 * 1024;
@@ -73,8 +74,8 @@ async function put(entry: Entry, options: Options, dependencies?: Dependencies):
   if (refusal) return refusal;
   const event = eventOf(entry, options);
   try {
-    if (dependencies) await deliver(busName(entry.EventBusName), event, dependencies);
-    return { EventId: event.id };
+    const taken = dependencies && (await deliver(busName(entry.EventBusName), event, dependencies));
+    return { EventId: event.id, ...(taken === 0 ? { NoRule: true } : {}) };
   } catch (error) {
     return failure("InternalFailure", errorText(error));
   }
@@ -95,11 +96,12 @@ function eventOf(entry: Entry, { region, account, now }: Options) {
   };
 }
 
+/** Answers how many rules take the event. */
 async function deliver(
   bus: string,
   event: ReturnType<typeof eventOf>,
   { rules, buses, send, log }: Dependencies,
-): Promise<void> {
+): Promise<number> {
   const listening = rules.filter((rule) => rule.bus === bus);
   // On AWS too, an event for an unknown bus succeeds. The log tells the developer about a possible typing error.
   if (bus !== DEFAULT_BUS && !buses.includes(bus) && listening.length === 0)
@@ -110,6 +112,7 @@ async function deliver(
   );
   const body = JSON.stringify(event);
   await Promise.all(matching.flatMap(({ queueArns }) => queueArns.map((arn) => send(arn, body))));
+  return matching.length;
 }
 
 function readEntries(body: unknown): Entry[] {

@@ -1,3 +1,4 @@
+import { aheadText } from "../../local/clock-words.ts";
 import type { Database } from "../../local/processes/database.ts";
 import type { RunnerRecord } from "../../local/runner-record.ts";
 import type { DeployedStack, StackReservations } from "../aws/account.ts";
@@ -73,8 +74,13 @@ export function judgeVersions(own: string, api: string): Check {
 /** ms. AWS refuses a signature whose time is wrong by more than this ("Signature Version 4 signing", IAM User Guide). */
 const SKEW_REFUSED = 300_000;
 
-/** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: the answer has no `Date` header. */
-export function judgeClock(skew: number): Check {
+/** `skew`: how far this machine's clock is ahead of the API's, ms. NaN: the answer has no `Date` header. `ahead`: how far a local stack's clock was moved, ms. */
+export function judgeClock(skew: number, ahead: number): Check {
+  const moved = aheadText(ahead);
+  if (moved !== undefined) {
+    const found = `the local stack's clock is at ${moved} of this machine's: see minutehand clock`;
+    return { check: "clock", result: "ok", found };
+  }
   if (Number.isNaN(skew)) {
     const todo = "check that this URL is the API's";
     return { check: "clock", result: "warning", found: "the answer has no Date header", todo };

@@ -7,6 +7,7 @@ import { UsageError } from "./cli-error.ts";
 import { createOutput, type Output } from "./output.ts";
 import { findOwnStack, type OwnStack, servesAt } from "./own-stack.ts";
 import { createProgress, type Progress } from "./progress.ts";
+import { aheadAt } from "./stack-clock.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { findTarget, LOCAL_PATIENCE, noteOf, type Target } from "./target.ts";
 
@@ -36,6 +37,10 @@ export type Session = {
   target(): Promise<Target>;
   /** The local stack of the target, if it runs in this folder or above. */
   ownStack(): Promise<OwnStack | undefined>;
+  /** How far the target's clock is ahead of the machine's, ms. Only the clock of the folder's local stack can be. */
+  ahead(): Promise<number>;
+  /** The target's clock, ms since the epoch. A move of a local stack's clock after the first call does not count. */
+  clock(): Promise<() => number>;
   /** What named the target, if the command line did not. `undefined` also before the target is found. */
   named(): string | undefined;
   /** Creates the client of the target. `patience`: other timeouts and retries than usual. */
@@ -96,9 +101,10 @@ export function createSession(options: GlobalOptions, surroundings: Surroundings
 
 /** Finds the target once, at its first use, and says then which one it is. `timeout`: how long a local API may take to answer, ms. */
 function lookUpWith(options: GlobalOptions, surroundings: Surroundings, output: Output) {
-  const { env, folder, stderr } = surroundings;
+  const { env, folder, stderr, clock } = surroundings;
   let found: Promise<Target> | undefined;
   let named: string | undefined;
+  let ahead: Promise<number> | undefined;
   const find = async (timeout?: number) => {
     const target = await findTarget(options, surroundings, timeout);
     named = target.by;
@@ -110,16 +116,31 @@ function lookUpWith(options: GlobalOptions, surroundings: Surroundings, output: 
     found ??= find(timeout);
     return found;
   };
+  const ownStack = async () => ownStackOf(await target(), folder);
+  const findAhead = async () => {
+    const own = await ownStack();
+    return own === undefined ? 0 : aheadAt(own.record.url);
+  };
+  const readAhead = () => {
+    ahead ??= findAhead();
+    return ahead;
+  };
   return {
     target,
-    async ownStack() {
-      const { own, url } = await target();
-      if (own || !isLoopback(new URL(url).hostname)) return own;
-      const stack = await findOwnStack(folder, LOCAL_PATIENCE);
-      return stack && servesAt(stack.record, url) ? stack : undefined;
+    ownStack,
+    ahead: readAhead,
+    async clock() {
+      const ms = await readAhead();
+      return () => clock() + ms;
     },
     named: () => named,
   };
+}
+
+async function ownStackOf({ own, url }: Target, folder: string): Promise<OwnStack | undefined> {
+  if (own || !isLoopback(new URL(url).hostname)) return own;
+  const stack = await findOwnStack(folder, LOCAL_PATIENCE);
+  return stack && servesAt(stack.record, url) ? stack : undefined;
 }
 
 function accessOf({ url, auth, region }: Target) {

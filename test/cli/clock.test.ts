@@ -1,8 +1,14 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startReceiver } from "../support/receiver.ts";
+import { writeRunnerRecord } from "../support/runner-record.ts";
 import { type } from "./command-line.ts";
+import { serveApi } from "./served-api.ts";
 
 const DAY = 86_400_000;
+const HOUR = 3_600_000;
 
 /** Plays the route of a local stack: each POST moves its clock, or is refused with `failure`. */
 async function serveClock(failure?: { status: number; message: string }) {
@@ -60,4 +66,62 @@ test("refuses to move the clock of a deployed stack, and calls nothing", async (
   const env = { MINUTEHAND_URL: "https://abc.execute-api.eu-west-1.amazonaws.com" };
   const { code, err } = await type(undefined, ["clock", "+1h"], { env });
   expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining("clock needs a local stack") });
+});
+
+/** A local stack whose clock was moved by an hour, its folder, and the clock of the machine. */
+async function serveMoved() {
+  const api = await serveApi(undefined, {}, HOUR);
+  const folder = mkdtempSync(join(tmpdir(), "minutehand-clock-"));
+  writeRunnerRecord(folder, { url: api.url, services: `${api.url}/services` });
+  const typed = { env: {}, folder, clock: () => api.world.now() - HOUR };
+  const stop = async () => {
+    await api[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true });
+  };
+  return { api, typed, [Symbol.asyncDispose]: stop };
+}
+
+test("list names the range of the stack's clock, from which the API lists", async () => {
+  await using moved = await serveMoved();
+  const { api, typed } = moved;
+  const { err } = await type(api, ["list"], typed);
+  expect(err).toContain("due from 2026-03-01T09:00:00.000Z to 2026-03-01T10:00:00.000Z");
+});
+
+test("forecast counts from the stack's clock", async () => {
+  await using moved = await serveMoved();
+  const { api, typed } = moved;
+  await api.file({ delay: "30m" });
+  expect((await type(api, ["forecast", "--json"], typed)).lines).toMatchObject([{ count: 1 }]);
+});
+
+test("tail follows the jobs that are due around the stack's clock", async () => {
+  await using moved = await serveMoved();
+  const { api, typed } = moved;
+  const { id } = await api.file({ delay: "1m" });
+  const { out } = await type(api, ["tail"], {
+    ...typed,
+    wait(_, interrupt) {
+      interrupt();
+      // The process would have ended here, so this wait does not end.
+      return new Promise<void>(() => {});
+    },
+  });
+  expect(out).toContain(`2026-03-01T09:00:00.000Z  scheduled   orders  ${id}`);
+});
+
+test("doctor says how far the stack's clock was moved", async () => {
+  await using moved = await serveMoved();
+  const { api, typed } = moved;
+  const { out } = await type(api, ["doctor"], typed);
+  expect(out).toContain(
+    "ok       clock: the local stack's clock is at +1h of this machine's: see minutehand clock\n",
+  );
+});
+
+test("list refuses a range that ends before the stack's clock", async () => {
+  await using moved = await serveMoved();
+  const { api, typed } = moved;
+  const { code } = await type(api, ["list", "--to", "2026-03-01T08:30:00Z"], typed);
+  expect(code).toBe(2);
 });

@@ -53,6 +53,19 @@ describe("event put on a local stack", () => {
     ]);
   });
 
+  test("says that no rule takes it, and exits with 0", async () => {
+    const ofOtherSource = PAID.map((word) => (word === "shop" ? "shopp" : word));
+    for (const args of [
+      [...ofOtherSource, "{}"],
+      [...PAID, "{}", "--bus", "unknown"],
+    ]) {
+      const { code, out, err } = await put(args);
+      expect({ code, err }).toEqual({ code: 0, err: "no rule of this stack takes it\n" });
+      expect(out).toMatch(/^put event /);
+    }
+    expect(sent).toEqual([]);
+  });
+
   test("puts it on the bus of --bus, and takes its detail from stdin or a file", async () => {
     const detail = join(folder, "paid.json");
     writeFileSync(detail, '{"orderId": 18}');

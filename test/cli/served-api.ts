@@ -1,3 +1,4 @@
+import { CLOCK_PATH } from "../../local/clock-path.ts";
 import type { Bindings } from "../../src/http/route.ts";
 import { type Api, createApi } from "../support/api.ts";
 import { fetchApp } from "../support/fetch-app.ts";
@@ -10,9 +11,20 @@ export type ServedApi = Api &
     readonly authorizations: (string | undefined)[];
   };
 
-/** Serves the API in memory on a port of this machine. `Date` has the API's time. `bindings`: what API Gateway adds to a request. */
-export async function serveApi(api: Api = createApi(), bindings: Bindings = {}): Promise<ServedApi> {
+/**
+ * Serves the API in memory on a port of this machine. `Date` has the API's time. `bindings`: what API Gateway adds to a request. `ahead`: serves
+ * the clock of a local stack too, which is so far ahead of the machine's, ms.
+ */
+export async function serveApi(
+  api: Api = createApi(),
+  bindings: Bindings = {},
+  ahead?: number,
+): Promise<ServedApi> {
   const receiver = await startReceiver(async (_, response) => {
+    if (ahead !== undefined && receiver.received.at(-1)?.path === CLOCK_PATH) {
+      response.end(JSON.stringify({ now: new Date(api.world.now()).toISOString(), ahead }));
+      return;
+    }
     const answered = await fetchApp(api.app, requestOf(receiver.received.at(-1) as Received), bindings);
     response.writeHead(answered.status, {
       ...Object.fromEntries(answered.headers),

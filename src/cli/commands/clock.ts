@@ -1,14 +1,11 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { CLOCK_PATH } from "../../../local/clock-path.ts";
 import { DAY } from "../../core/constants.ts";
 import { parseDuration } from "../../general/times.ts";
 import { isLoopback } from "../../settings/loopback.ts";
-import { CliError, UsageError } from "../cli-error.ts";
+import { UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import type { Open } from "../session.ts";
-
-type Move = { readonly by: number } | { readonly to: "next-job" };
-type Clock = { readonly now: string; readonly ahead: number };
+import { type ClockMove, callClock } from "../stack-clock.ts";
 
 const ABOUT = `
 Everything that is due until then happens in its order: jobs, retries, schedules, leases, ticks. The
@@ -21,13 +18,13 @@ export function addClock(program: Command, open: Open): void {
     // Otherwise a move back, such as -1h, would be an unknown option, and not be explained.
     .allowUnknownOption()
     .argument("[move]", 'how far, such as +1m, +1h or +7d, or "next-job"', moveIn)
-    .action(async (move: Move | undefined) => {
+    .action(async (move: ClockMove | undefined) => {
       const { output, target } = open();
       const { url } = await target();
       if (!isLoopback(new URL(url).hostname))
         throw new UsageError(`clock needs a local stack: the clock of ${url} cannot be moved`);
-      let clock = await call(url);
-      for (const part of partsOf(move)) clock = await call(url, part);
+      let clock = await callClock(url);
+      for (const part of partsOf(move)) clock = await callClock(url, part);
       const ahead = Math.round(clock.ahead / 1000);
       await output.told(
         clock,
@@ -38,7 +35,7 @@ export function addClock(program: Command, open: Open): void {
   command.addHelpText("after", ABOUT);
 }
 
-function moveIn(text: string): Move {
+function moveIn(text: string): ClockMove {
   if (text === "next-job") return { to: text };
   const by = text.startsWith("+") ? parseDuration(text.slice(1)) : undefined;
   if (by !== undefined && by > 0) return { by };
@@ -47,20 +44,9 @@ function moveIn(text: string): Move {
 }
 
 /** At most a day each, so that no request takes minutes. */
-function partsOf(move: Move | undefined): Move[] {
+function partsOf(move: ClockMove | undefined): ClockMove[] {
   if (move === undefined) return [];
   if ("to" in move) return [move];
   const days = Math.ceil(move.by / DAY);
   return Array.from({ length: days }, (_, day) => ({ by: Math.min(DAY, move.by - day * DAY) }));
-}
-
-async function call(url: string, move?: Move): Promise<Clock> {
-  const request = move === undefined ? {} : { method: "POST", body: JSON.stringify(move) };
-  const response = await fetch(`${url}${CLOCK_PATH}`, { ...request, redirect: "manual" });
-  const answer = (await response.json().catch(() => ({}))) as Partial<Clock> & { message?: string };
-  const { now, ahead, message = `status ${response.status}` } = answer;
-  if (response.ok && now !== undefined && ahead !== undefined) return { now, ahead };
-  if (move === undefined)
-    throw new CliError(`the API at ${url} has no clock that can be moved: it is no local stack`);
-  throw new CliError(`the clock was not moved: ${message}`);
 }

@@ -70,7 +70,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   if (stack !== undefined) yield judgeStack(stack.name, stack);
   // Check the clock before the API: if the clock is wrong, AWS refuses all signed calls.
   const skew = await skewTo(url, surroundings.clock);
-  if (skew !== undefined) yield judgeClock(skew);
+  if (skew !== undefined) yield judgeClock(skew, await session.ahead());
   const [reached] = await Promise.allSettled([reach(session)]);
   if (reached.status === "rejected") {
     const todo = "choose another API with --url or --stack, or allow these credentials to call this one";

@@ -51,6 +51,7 @@ async function put(session: Session, { source, detailType, detail, bus }: Flags)
     throw new CliError(`${place} refused the event: ${result?.ErrorCode}: ${result?.ErrorMessage}`);
   const text = `put event ${result.EventId} on the bus ${bus} of ${place}`;
   await output.told({ eventId: result.EventId, bus }, text);
+  if ("NoRule" in result) output.note("no rule of this stack takes it");
 }
 
 async function send(

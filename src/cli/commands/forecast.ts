@@ -58,12 +58,13 @@ export function addForecast(program: Command, open: Open): void {
 }
 
 async function count(
-  { surroundings, output, client }: Session,
+  { output, client, clock }: Session,
   { topic, from, to, by, step }: Flags,
 ): Promise<void> {
-  checkRange({ from, to }, surroundings.clock());
+  const now = (await clock())();
+  checkRange({ from, to }, now);
   if (step !== undefined && by === undefined) throw new UsageError("--step needs --by state");
-  const first = from === undefined ? surroundings.clock() : Date.parse(from);
+  const first = from === undefined ? now : Date.parse(from);
   const end = to === undefined ? first + HOUR : Date.parse(to);
   const query = { ...(topic === undefined ? {} : { topic }), from: new Date(first), to: new Date(end) };
   const api = await client();

@@ -144,7 +144,8 @@ async function importEntries(
   { entries, count, rate, wrong }: Import,
 ): Promise<void> {
   const { output, progress, surroundings } = session;
-  const { clock, wait } = surroundings;
+  const { wait } = surroundings;
+  const clock = await session.clock();
   session.atInterrupt(async () => output.note("to continue, start the same command again"));
   const done = { filed: 0, before: 0, put: 0, refused: 0 };
   try {

@@ -36,8 +36,8 @@ export function addList(program: Command, open: Open): void {
     )
     .option("--limit <n>", "list at most this many jobs", wholeNumber(1), 100)
     .action(async ({ limit, ...query }: Flags) => {
-      const { surroundings, output, client } = open();
-      const now = surroundings.clock();
+      const { output, client, clock } = open();
+      const now = (await clock())();
       const asked = query.from === undefined && isPast(query) ? { ...query, ...rangeOf(query, now) } : query;
       checkRange(asked, now);
       const api = await client();

@@ -62,7 +62,7 @@ async function prove(session: Session, flags: Flags): Promise<void> {
       "Ctrl-C cancels the jobs that still wait. The others can be read until their retention is over",
   );
   if (!flags.yes && !(await session.confirm("file them?"))) throw new CliError("nothing was filed");
-  const started = startRun(api, plan, surroundings);
+  const started = startRun(api, plan, { clock: await session.clock(), wait: surroundings.wait });
   const remove = async (): Promise<void> => {
     const removed = await started.remove();
     if (removed > 0) output.note(`cancelled ${many(removed)} that still waited`);

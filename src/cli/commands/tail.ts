@@ -38,11 +38,12 @@ export function addTail(program: Command, open: Open): void {
 }
 
 async function tail(
-  { surroundings, output, client }: Session,
+  { surroundings, output, client, ...session }: Session,
   { topic, around, every }: Flags,
 ): Promise<void> {
-  const { clock, wait, endUnread } = surroundings;
+  const { wait, endUnread } = surroundings;
   endUnread();
+  const clock = await session.clock();
   const api = await client();
   const changes = follow(api, {
     ...(topic === undefined ? {} : { topic }),
