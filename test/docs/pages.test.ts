@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { PRICES } from "../../tools/bench/prices.ts";
 import { sectionsOf } from "../../tools/site/contents.ts";
 import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./blocks.ts";
+import { commandFault } from "./command-fault.ts";
 
 const TESTED: Readonly<Record<string, string>> = {
   sh: "shell-blocks.long.test.ts",
@@ -90,6 +91,11 @@ describe.each(PAGES)("%s", (page) => {
   test("names only files that exist", () => {
     const named = [...text.matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
     expect(named.filter((name) => isPath(name) && !existsSomewhere(page, name))).toEqual([]);
+  });
+
+  test("names only commands that exist", () => {
+    const named = [...text.matchAll(/`(?:npx )?minutehand ([^`]+)`/g)].map(([, words = ""]) => words);
+    expect(named.filter((words) => commandFault(words.split(/\s+/)) !== undefined)).toEqual([]);
   });
 });
 

@@ -13,12 +13,11 @@ import * as SecretsManager from "@aws-sdk/client-secrets-manager";
 import * as Sqs from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { createProgram } from "../../src/cli/program.ts";
-import type { Surroundings } from "../../src/cli/surroundings.ts";
 import { type ServedApi, serveApi } from "../cli/served-api.ts";
 import { createApi } from "../support/api.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
+import { commandFault } from "./command-fault.ts";
 
 /** The programs of this machine that a block finds. A block that needs another program fails. */
 const PROGRAMS = ["bash", "cat", "curl", "node", "openssl", "sort", "uniq"];
@@ -50,10 +49,6 @@ const [, field] = /^[.]([a-zA-Z]+)$/.exec(process.argv[2]);
 const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter((line) => line !== "");
 for (const line of lines) console.log(JSON.parse(line)[field]);
 `;
-
-const program = createProgram({ stdout: {}, stderr: {} } as Surroundings, () => {
-  throw new Error("no command is run here");
-});
 
 /** What is wrong with a recorded command; `undefined`: nothing. */
 const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | undefined>> = {
@@ -90,13 +85,7 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
     const name = operation.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
     return `${name}Command` in (clients[service ?? ""] ?? {}) ? undefined : "no such operation";
   },
-  minutehand([name, ...args]) {
-    const outer = program.commands.find((one) => one.name() === name);
-    const command = outer?.commands.find((one) => one.name() === args[0]) ?? outer;
-    const known = [...program.options, ...(command?.options ?? [])].map(({ long }) => long);
-    const unknown = args.filter((arg) => arg.startsWith("--") && !known.includes(arg));
-    return command && unknown.length === 0 ? undefined : `no such command or option: ${unknown.join(" ")}`;
-  },
+  minutehand: commandFault,
   python3([file = ""]) {
     return existsSync(join(ROOT, "examples", file)) ? undefined : "no such file";
   },
