@@ -196,6 +196,38 @@ describe("in a folder with files", () => {
     for (const [path, text] of Object.entries(before)) expect(read(path)).toBe(text);
   });
 
+  test.each([
+    "export type Topics = {\n  refund: { to: string };\n};\n",
+    "export interface Topics { // bodies\n  'refund': { to: { id: string } }\n}\n",
+    'export type Topics = { other: { id: string }; "refund": string };\n',
+  ])("a declared topic with a body of its own is refused, and nothing is written: %j", async (topics) => {
+    write("jobs/topics.ts", topics);
+    const { code, err } = await init("reminder", "refund");
+    expect(code).toBe(2);
+    expect(err).toBe(
+      "minutehand: jobs/topics.ts already has the topic refund, with a body of its own: write jobs/refund.ts and jobs/refund.test.ts yourself; nothing was written\n",
+    );
+    expect(files()).toEqual(["jobs/topics.ts"]);
+  });
+
+  test("a declared topic with the body of init gets its files and no advice, also without quotes", async () => {
+    write("jobs/topics.ts", "export type Topics = {\n  refund: { id: string };\n};\n");
+    const { code, out } = await init("refund");
+    expect(code).toBe(0);
+    expect(files()).toContain("jobs/refund.test.ts");
+    expect(out).not.toContain("Add to jobs/topics.ts");
+  });
+
+  test("a field of another topic's body is no topic", async () => {
+    write(
+      "jobs/topics.ts",
+      "/** refund: money */\nexport type Topics = {\n  mail: { refund: string; kind: { refund: 1 } };\n};\n",
+    );
+    const { code, out } = await init("refund");
+    expect(code).toBe(0);
+    expect(out).toContain('Add to jobs/topics.ts:\n\n  "refund": { id: string };');
+  });
+
   test.each(["{", '"text"', "null", "[]"])(
     "a package.json of %s is refused, and nothing is written",
     async (text) => {

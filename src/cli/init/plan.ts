@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
+import { UsageError } from "../cli-error.ts";
+import { declares, hasUsualBody } from "./declared-topics.ts";
 import {
   appFile,
   clientFile,
@@ -33,6 +35,7 @@ export type Plan = {
 export function planInit(topics: readonly string[], folder: Folder, asked: Asked): Plan {
   const manifest = manifestIn(folder);
   const project = projectOf(folder, manifest, asked);
+  refuseOtherBodies(topics, folder, project);
   const { read } = folder;
   const files = {
     ...newFiles(topics, folder, project),
@@ -66,6 +69,22 @@ export function manifestIn({ name, read }: Folder): Manifest {
 function manifestText({ read }: Folder, before: Manifest, after: Manifest): string {
   const text = read("package.json");
   return text !== undefined && isDeepStrictEqual(after, before) ? text : json(after, indentOf(text));
+}
+
+/** Throws a `UsageError` for a topic whose bodies are not those of the handler and the test that `init` would write. */
+function refuseOtherBodies(topics: readonly string[], { read }: Folder, project: Project): void {
+  const { jobs, tests, testEnding } = project;
+  const path = `${jobs}/topics.ts`;
+  const declared = read(path);
+  if (declared === undefined) return;
+  for (const topic of topics) {
+    const own = [`${jobs}/${topic}.ts`, `${tests}/${topic}.${testEnding}.ts`];
+    const missing = own.filter((file) => read(file) === undefined);
+    if (missing.length === 0 || !declares(declared, topic) || hasUsualBody(declared, topic)) continue;
+    throw new UsageError(
+      `${path} already has the topic ${topic}, with a body of its own: write ${missing.join(" and ")} yourself; nothing was written`,
+    );
+  }
 }
 
 /** The files with code, as they are after `init`: a file that exists keeps its text. */
@@ -105,7 +124,7 @@ function linesToAdd(topics: readonly string[], folder: Folder, project: Project)
   const { isNewApp, jobs, module } = project;
   const topicsPath = `${jobs}/topics.ts`;
   const declared = folder.read(topicsPath);
-  const undeclared = declared === undefined ? [] : topics.filter((topic) => !declared.includes(`"${topic}"`));
+  const undeclared = declared === undefined ? [] : topics.filter((topic) => !declares(declared, topic));
   const stack = isNewApp ? undefined : stackFileOf(folder);
   const imports = ['import { DelayQueue } from "minutehand/cdk";', topicsImport(stack ?? "app.ts", project)];
   const toApp =
