@@ -55,11 +55,14 @@ export async function adviseRegularly(
   };
 }
 
-/** The runner looks for unwrapped handlers itself, because a reload of a handler needs no synthesis. */
-const OF_HANDLERS = /\[ack: minutehand:not-wrapped:/;
+/**
+ * The warnings that are not repeated here: of unwrapped handlers, for which the runner looks itself, because a reload of a handler needs no
+ * synthesis; and of alarms, none of which rings on this machine.
+ */
+const NOT_REPEATED = /\[ack: minutehand:(not-wrapped:|alarms\])/;
 
 function adviceOn(stack: StackSpec): string[] {
-  const warnings = stack.warnings.filter((warning) => !OF_HANDLERS.test(warning));
+  const warnings = stack.warnings.filter((warning) => !NOT_REPEATED.test(warning));
   return [
     ...warnings.map((warning) => warning.replaceAll("\n", " ")),
     ...unwrappedHandlers(stack).map(

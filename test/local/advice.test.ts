@@ -43,6 +43,15 @@ test("a warning of the synthesis is logged once, and again when it comes back", 
   expect(lines).toEqual(["warning: no alarms", "warning: no alarms"]);
 });
 
+test("nothing is said of the alarms' topic, because no alarm rings on this machine", async () => {
+  const warnings = [
+    "the alarms notify nobody: … [ack: minutehand:alarms]",
+    "no key [ack: minutehand:table-key]",
+  ];
+  expect(await advise(shop({ warnings }))).toEqual(["no key [ack: minutehand:table-key]"]);
+  expect(lines).toEqual(["warning: no key [ack: minutehand:table-key]"]);
+});
+
 test("due jobs of a topic without a consumer are reported; jobs of a pull topic are not", async () => {
   await advise(shop());
   expect(lines).toEqual([]);
