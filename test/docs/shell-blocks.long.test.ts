@@ -32,7 +32,7 @@ set -euo pipefail
 later() { printf '%s\\t' "$@" >> "$LATER"; printf '\\n' >> "$LATER"; }
 curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }
 minutehand() {
-  case " $* " in *" --stack "* | " local "* | " console "* | " tail "* | " doctor "* | " event "* | " receiver-secret "*" --topic "*) later minutehand "$@"; return;; esac
+  case " $* " in *" --stack "* | " local "* | " console "* | " tail "* | " doctor "* | " clock "* | " event "* | " receiver-secret "*" --topic "*) later minutehand "$@"; return;; esac
   case " $* " in *" --yes "* | *" --dry-run "* | *" --key "*) ;; " cancel --topic "* | " reschedule --topic "* | " redrive "*" --from "*) set -- "$@" --yes;; esac
   node "$ROOT/src/cli/main.ts" "$@"
 }

@@ -4,6 +4,7 @@ import {
   BATCH_BYTES,
   BATCH_JOBS,
   BODY_BYTES,
+  BULK_JOBS,
   CALLBACK_URL_CHARS,
   ERROR_BYTES,
   EXPRESSION_CHARS,
@@ -217,19 +218,24 @@ test("a cancel of long text that is no id", async () => {
   expect(results[0]).toMatchObject({ status: 400 });
 });
 
-test("lists of the longest jobs, bulks and redrives of them", async () => {
+test("lists and exports of the longest jobs, bulks and redrives of them", async () => {
   const made = createFunction();
   const { call, world } = made;
   const ids = await fileLong(made, BATCH_JOBS);
   const query = `from=2026-03-01T08:00:00Z&to=2026-03-01T10:00:00Z&limit=${LIST_JOBS}`;
-  const listed: unknown[] = [];
-  for (let cursor = ""; ; ) {
-    const { json } = await call("GET", "/jobs", { query: `${query}${cursor}` });
-    listed.push(...(json.jobs as []));
-    if (json.cursor === undefined) break;
-    cursor = `&cursor=${json.cursor}`;
+  for (const [path, asked] of [
+    ["/jobs", query],
+    ["/jobs/export", `limit=${BULK_JOBS}`],
+  ] as const) {
+    const read: unknown[] = [];
+    for (let cursor = ""; ; ) {
+      const { json } = await call("GET", path, { query: `${asked}${cursor}` });
+      read.push(...(json.jobs as []));
+      if (json.cursor === undefined) break;
+      cursor = `&cursor=${json.cursor}`;
+    }
+    expect(read).toHaveLength(ids.length);
   }
-  expect(listed).toHaveLength(ids.length);
   const filters = `tag=${encodeURIComponent("\u2028".repeat(TAG_BYTES / 3))}&group=${encodeURIComponent(plain.group)}`;
   expect(await call("GET", "/jobs", { query: `${query}&${filters}` })).toMatchObject({ status: 200 });
 
