@@ -85,33 +85,77 @@ for (const { name, path } of written.filter(({ isTest }) => isTest)) {
   });
 }
 
-test("a delayed job of BullMQ is copied to the time of its score, and is cancelled by its old id", async () => {
+type Delayed = { data: string; opts: string; delay: string };
+
+/** BullMQ's list of delayed jobs as Redis has it, with the calls that the page's move makes. */
+function bullRedis(jobs: Map<string, Delayed>, due: number) {
+  const listed = new Set(jobs.keys());
+  const idOf = (key: string): string => key.replace(/^bull:order-timeout:/, "");
+  return {
+    listed,
+    zrange: async (...call: unknown[]) => {
+      expect(call).toEqual(["bull:order-timeout:delayed", 0, -1, "WITHSCORES"]);
+      // BullMQ adds a counter to the scores of jobs that are due in the same millisecond.
+      return [...listed].flatMap((id, count) => [id, String(due * 4096 + count)]);
+    },
+    hmget: async (key: string, ...fields: (keyof Delayed)[]) =>
+      fields.map((field) => jobs.get(idOf(key))?.[field] ?? null),
+    zrem: async (key: string, id: string) => {
+      expect(key).toBe("bull:order-timeout:delayed");
+      return Number(listed.delete(id));
+    },
+  };
+}
+
+async function bullMove() {
   const folder = join(FOLDER, "docs-guides-coming-from-md");
-  const { copy } = await import(join(folder, "copy.ts"));
+  const { move } = await import(join(folder, "move.ts"));
   const { orderPaid } = await import(join(folder, "orders.ts"));
   const queue = createTestQueue({ topics: { "order-timeout": { handler: () => {} } } });
   const due = queue.now().getTime() + 3_600_000;
-  const ids = ["order-17", "order-18", "order-19", "repeat:daily:1"];
-  // BullMQ adds a counter to the scores of jobs that are due in the same millisecond.
-  const scores = ids.flatMap((id, count) => [id, String(due * 4096 + count)]);
-  const redis = {
-    zrange: async (...call: unknown[]) => {
-      expect(call).toEqual(["bull:order-timeout:delayed", 0, -1, "WITHSCORES"]);
-      return scores;
-    },
-    // The job order-19 was removed after the first call.
-    hget: async (key: string, field: string) => {
-      const id = key.replace(/^bull:order-timeout:/, "");
-      return id === "order-19" || field !== "data" ? null : JSON.stringify({ orderId: id.slice(-2) });
-    },
-  };
-  await copy(redis, queue.client);
-  await copy(redis, queue.client);
-  const copied = queue.jobs().map(({ key, body, dueAt }) => ({ key, body, dueAt: Date.parse(dueAt) }));
-  expect(copied).toEqual(
+  const delayed = (orderId: string, opts: object = {}): Delayed => ({
+    ...{ data: JSON.stringify({ orderId }), opts: JSON.stringify(opts), delay: "3600000" },
+  });
+  return { move, orderPaid, queue, due, delayed };
+}
+
+test("a delayed job of BullMQ is moved to the time of its score with its attempts, and is cancelled by its old id", async () => {
+  const { move, orderPaid, queue, due, delayed } = await bullMove();
+  const jobs = new Map([
+    ["order-17", delayed("17", { attempts: 4 })],
+    ["order-18", delayed("18")],
+    ["order-19", delayed("19")],
+    ["repeat:daily:1", delayed("20")],
+  ]);
+  const redis = bullRedis(jobs, due);
+  jobs.delete("order-19"); // removed after the list was read
+  await move(redis, queue.client);
+  const moved = queue.jobs().map(({ key, body, dueAt }) => ({ key, body, dueAt: Date.parse(dueAt) }));
+  expect(moved).toEqual(
     ["17", "18"].map((orderId) => ({ key: `order-${orderId}`, body: { orderId }, dueAt: due })),
   );
+  expect(queue.jobs().map(({ maxAttempts }) => maxAttempts)).toEqual([4, 1]);
+  expect([...redis.listed]).toEqual(["order-19", "repeat:daily:1"]);
   expect(await orderPaid(queue.client, "17")).toBe(true);
+  await move(redis, queue.client);
+  expect(queue.jobs().map(({ state }) => state)).toEqual(["cancelled", "scheduled"]);
   await queue.advance("1h");
   expect(queue.jobs().map(({ state }) => state)).toEqual(["cancelled", "done"]);
+});
+
+test.each([
+  ["taken by a worker of BullMQ", "0", "cancelled"],
+  ["removed", undefined, "cancelled"],
+  ["taken out of the list by a call whose answer was lost", "3600000", "scheduled"],
+])("a job that was %s during the move", async (_, delay, state) => {
+  const { move, queue, due, delayed } = await bullMove();
+  const jobs = new Map([["order-17", delayed("17")]]);
+  const redis = bullRedis(jobs, due);
+  const zrem = async (): Promise<number> => {
+    if (delay === undefined) jobs.delete("order-17");
+    else jobs.set("order-17", { ...delayed("17"), delay });
+    return 0;
+  };
+  await move({ ...redis, zrem }, queue.client);
+  expect(queue.jobs().map((job) => job.state)).toEqual([state]);
 });

@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { serveApi } from "../cli/served-api.ts";
+import { createApi } from "../support/api.ts";
+import { pythonTest } from "../support/python.ts";
+import { createWorld } from "../support/world.ts";
+import { blocks, ROOT } from "./blocks.ts";
+
+const PAGE = "docs/guides/coming-from.md";
+const FOLDER = join(ROOT, "dist", "python-blocks");
+
+/** EventBridge Scheduler in memory, with the calls that the page's move makes. A schedule of `gone` is cancelled after it was read. */
+const SCHEDULER = `
+class Gone(Exception):
+    pass
+
+class Scheduler:
+    class exceptions:
+        ResourceNotFoundException = Gone
+
+    def __init__(self, schedules, gone):
+        self.schedules, self.gone = schedules, gone
+
+    def get_paginator(self, operation):
+        assert operation == "list_schedules"
+        return self
+
+    def paginate(self, GroupName, State):
+        assert (GroupName, State) == ("orders", "ENABLED")
+        return [{"Schedules": [{"Name": name}]} for name in list(self.schedules)]
+
+    def get_schedule(self, GroupName, Name):
+        return self.schedules.pop(Name) if Name in self.gone else self.schedules[Name]
+
+    def delete_schedule(self, GroupName, Name):
+        if self.schedules.pop(Name, None) is None:
+            raise Gone
+
+def schedule(expression, order_id, **more):
+    old = {"ScheduleExpression": expression, "FlexibleTimeWindow": {"Mode": "OFF"}}
+    return {**old, "Target": {"Input": '{"orderId": "%s"}' % order_id}, **more}
+`;
+
+test("the page has three programs in Python", () => {
+  expect([...programs().keys()]).toEqual(["orders.py", "handler.py", "move.py"]);
+});
+
+/** The page's programs in Python, by the names in their first lines. */
+function programs(): Map<string, string> {
+  const found = blocks().filter(({ page, kind }) => page === PAGE && kind === "python");
+  return new Map(found.map(({ text }) => [/^# (\w+\.py)\n/.exec(text)?.[1] ?? "", text]));
+}
+
+/** Runs Python beside the page's programs and `api.py`, and answers what it prints. */
+async function python(name: string, program: string, url: string): Promise<unknown> {
+  const folder = join(FOLDER, name);
+  mkdirSync(folder, { recursive: true });
+  for (const [file, text] of programs()) writeFileSync(join(folder, file), text);
+  cpSync(join(ROOT, "examples", "python", "api.py"), join(folder, "api.py"));
+  writeFileSync(join(folder, "main.py"), program);
+  const { stdout } = await promisify(execFile)("python3", ["main.py", url], { cwd: folder, timeout: 60_000 });
+  return JSON.parse(stdout);
+}
+
+const TOPICS = { "order-timeout": { consumer: "pull" } } as const;
+
+pythonTest(
+  "an order of the page's Python is filed once, and a cancel of its queued task revokes it",
+  async () => {
+    await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+    const { id } = await api.file({ topic: "order-timeout", key: "order-18", delay: 0 });
+    const { receipt } = await api.receive("order-timeout");
+    await api.call("POST", "/topics/order-timeout/finish", { body: { receipt } });
+    const program = `
+import json, sys
+from orders import order_paid, place_order
+url, revoked = sys.argv[1], []
+ids = [place_order(url, "17")["id"] for _ in range(2)]
+state = order_paid(url, "17", revoked.append)["state"]
+order_paid(url, "18", revoked.append)
+print(json.dumps({"once": len(set(ids)), "state": state, "revoked": revoked}))
+`;
+    expect(await python("orders", program, api.url)).toEqual({ once: 1, state: "cancelled", revoked: [id] });
+  },
+);
+
+pythonTest(
+  "the page's move in Python moves the schedules of one time that wait, and the handler takes both events",
+  async () => {
+    await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+    const program = `${SCHEDULER}
+import json, sys, orders
+orders.close_order = lambda body: body["orderId"]
+from handler import handler
+from move import move
+berlin = {"ScheduleExpressionTimezone": "Europe/Berlin"}
+window = {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 15}}
+scheduler = Scheduler({
+    "order-17": schedule("at(2031-01-02T09:00:00)", "17", **berlin),
+    "order-18": schedule("at(2031-01-02T09:00:00)", "18", **window),
+    "order-19": schedule("at(2031-01-02T09:00:00)", "19"),
+    "fired": schedule("at(2021-01-02T09:00:00)", "20"),
+    "daily": schedule("rate(1 day)", "21"),
+}, gone=["order-19"])
+move(scheduler, sys.argv[1], "orders", "order-timeout")
+move(scheduler, sys.argv[1], "orders", "order-timeout")
+taken = [handler({"orderId": "17"}, None), handler({"attempt": 1, "body": {"orderId": "18"}}, None)]
+print(json.dumps({"left": list(scheduler.schedules), "taken": taken}))
+`;
+    expect(await python("move", program, api.url)).toEqual({ left: ["fired", "daily"], taken: ["17", "18"] });
+    const jobOf = async (key: string) => (await api.call("GET", `/topics/order-timeout/jobs/${key}`)).json;
+    expect(await jobOf("order-17")).toMatchObject({
+      ...{ state: "scheduled", dueAt: "2031-01-02T08:00:00.000Z", body: { orderId: "17" } },
+    });
+    const spread = Date.parse(String((await jobOf("order-18")).dueAt)) - Date.parse("2031-01-02T09:00:00Z");
+    expect(spread >= 0 && spread <= 900_000).toBe(true);
+    expect(await jobOf("order-19")).toMatchObject({ state: "cancelled" });
+    for (const key of ["fired", "daily"]) expect(await jobOf(key)).toMatchObject({ code: "job-not-found" });
+  },
+);
