@@ -1,11 +1,16 @@
 import { GetSecretValueCommand } from "@aws-sdk/client-secrets-manager";
 import { MOST_SWEEPERS } from "../core/constants.ts";
+import { MinutehandError } from "../core/errors.ts";
 import { requirePackages } from "../general/optional-packages.ts";
+import { truncate } from "../general/text.ts";
 import { dynamoClient, secretsClient, settings } from "./clients.ts";
 import { ownTags } from "./tags.ts";
 import { unavailable } from "./unknown.ts";
 
-/** The questions that the command line asks AWS about a stack's account. Each function except `usualRegion` throws `unavailable`. */
+/**
+ * The questions that the command line asks AWS about a stack's account. Each function except `usualRegion` throws `unavailable`, or
+ * `bad-answer` if it needs the stack's template and the template is not JSON.
+ */
 
 export type DeployedStack = {
   /** CloudFormation's own, such as `UPDATE_COMPLETE`. */
@@ -126,12 +131,26 @@ async function resourcesOf(name: string, does: string): Promise<TemplateResource
     const { CloudFormationClient, GetTemplateCommand } = await import("@aws-sdk/client-cloudformation");
     const command = new GetTemplateCommand({ StackName: name });
     const { TemplateBody = "" } = await new CloudFormationClient(settings()).send(command);
-    const { Resources } = JSON.parse(TemplateBody) as { Resources: Record<string, TemplateResource> };
-    return Object.values(Resources);
+    return Object.values(parsedTemplate(TemplateBody, name).Resources);
   } catch (thrown) {
     throw unavailable(`CloudFormation did not say what the stack ${name} ${does}`, thrown);
   }
 }
+
+/** The AWS CLI writes a packaged template as YAML unless it is told otherwise. */
+function parsedTemplate(text: string, stack: string): { Resources: Record<string, TemplateResource> } {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    const begins = JSON.stringify(truncate(text, QUOTED));
+    const todo = "package it with `aws cloudformation package --use-json`, and deploy it again";
+    const message = `the template of the stack ${stack} must be JSON, but begins with ${begins}: ${todo}`;
+    throw new MinutehandError("bad-answer", message, {}, thrown);
+  }
+}
+
+/** Bytes of the template that an error quotes. */
+const QUOTED = 40;
 
 /** Empty if the resource is not a tick with a bound. */
 function unreservedSweepers(properties: NonNullable<TemplateResource["Properties"]>): number[] {

@@ -107,3 +107,15 @@ test("with --topic and --stack it takes the secret of the deployed topic", async
     err: 'minutehand: --topic must name a webhook topic of the stack Shop, got "orders"\n',
   });
 });
+
+test("with --stack it says how to deploy a stack whose template is YAML", async () => {
+  const template = "Description: Minutehand, a serverless delay queue\nResources: {}\n";
+  const stack = { status: "UPDATE_COMPLETE", outputs: [], template };
+  await using _ = await scriptAccount({ stacks: { Shop: stack } });
+  const args = ["receiver-secret", "https://shop.example", "--topic", "callbacks", "--stack", "Shop"];
+  expect(await type(undefined, args, { env: {} })).toMatchObject({
+    code: 1,
+    out: "",
+    err: 'minutehand: the template of the stack Shop must be JSON, but begins with "Description: Minutehand, a serverless de": package it with `aws cloudformation package --use-json`, and deploy it again\n',
+  });
+});

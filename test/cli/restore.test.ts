@@ -33,8 +33,11 @@ function templateWith(removable = false): object {
   return templateOf(stack);
 }
 const TEMPLATE = templateWith();
+const YAML = "Resources: {}\n";
+const NOT_JSON =
+  'the template of the stack Shop must be JSON, but begins with "Resources: {}\\n": package it with `aws cloudformation package --use-json`, and deploy it again';
 
-function accountWith(table: ScriptedTable, more: { template?: object; url?: string } = {}) {
+function accountWith(table: ScriptedTable, more: { template?: object | string; url?: string } = {}) {
   const { template = TEMPLATE, url = "" } = more;
   const outputs = [
     { key: "JobsTable", value: "jobs", description: "Minutehand table" },
@@ -151,6 +154,14 @@ describe("restore", () => {
     expect(account.tables.restored.changedBy).toEqual([]);
   });
 
+  test("says how to deploy a stack whose template is YAML, and changes nothing", async () => {
+    const account = accountWith(RESTORED, { template: YAML });
+    await using _ = await scriptAccount(account);
+    const { code, err } = await type(undefined, [...RESTORE, "--yes"]);
+    expect({ code, err }).toEqual({ code: 1, err: `minutehand: ${NOT_JSON}\n` });
+    expect(account.tables.restored.changedBy).toEqual([]);
+  });
+
   test("says in its help which rights the caller needs", async () => {
     const { out } = await type(undefined, ["restore", "--help"]);
     expect(out).toContain("dynamodb:UpdateTimeToLive, UpdateContinuousBackups, TagResource and UpdateTable");
@@ -159,7 +170,7 @@ describe("restore", () => {
 });
 
 describe("doctor checks the settings of the deployed table", () => {
-  async function settingsOf(table: ScriptedTable, template?: object) {
+  async function settingsOf(table: ScriptedTable, template?: object | string) {
     await using api = await serveApi();
     await api.world.tick();
     const account = accountWith(table, { url: api.url, ...(template && { template }) });
@@ -186,6 +197,15 @@ describe("doctor checks the settings of the deployed table", () => {
       found:
         "the table jobs lacks TTL on expiresAt, point-in-time recovery, the tag stage=live, the tag team=shop, deletion protection",
       todo: "minutehand restore --stack Shop",
+    });
+  });
+
+  test("of a stack whose template is YAML", async () => {
+    expect(await settingsOf(WHOLE, YAML)).toEqual({
+      code: 0,
+      check: "table settings",
+      result: "warning",
+      found: NOT_JSON,
     });
   });
 

@@ -7,7 +7,8 @@ type Output = { key: string; value: string; description?: string };
 type Stack = {
   status: string;
   outputs: Output[];
-  template?: object;
+  /** A text is answered as it is, an object as JSON. */
+  template?: object | string;
   tags?: Record<string, string>;
   /** Physical ids by logical ids. */
   resources?: Record<string, string>;
@@ -85,9 +86,11 @@ function answerOf({ arn, stacks = {} }: Account, asked: URLSearchParams) {
   const stack = stacks[name];
   if (stack === undefined) return refused(400, "ValidationError", `Stack with id ${name} does not exist`);
   if (action === "GetTemplate") {
-    return stack.template === undefined
+    const { template } = stack;
+    const text = typeof template === "string" ? template : JSON.stringify(template);
+    return text === undefined
       ? refused(403, "AccessDenied", "not authorized")
-      : result(action, `<TemplateBody><![CDATA[${JSON.stringify(stack.template)}]]></TemplateBody>`);
+      : result(action, `<TemplateBody><![CDATA[${text}]]></TemplateBody>`);
   }
   if (action === "DescribeStackResource") {
     const id = stack.resources?.[asked.get("LogicalResourceId") ?? ""];

@@ -37,8 +37,9 @@ test("writes the template and the functions, and says how to deploy them", async
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(readdirSync(join(folder, "deploy")).sort()).toEqual(["functions", "template.json", "written.json"]);
   expect(said).toContain(
-    "aws cloudformation package --template-file deploy/template.json --s3-bucket BUCKET",
+    "aws cloudformation package --template-file deploy/template.json --s3-bucket BUCKET --use-json --output-template-file packaged.json\n",
   );
+  expect(said).toContain("aws cloudformation deploy --template-file packaged.json --s3-bucket BUCKET");
   expect(said).toContain("--capabilities CAPABILITY_IAM --parameter-overrides AlarmTopicArn=…\n");
   // Lambda's user is another one.
   for (const file of files().filter((path) => path.includes(".")))
@@ -64,7 +65,7 @@ test("writes into a folder with files only with --force, and then replaces and d
   await out();
   expect(existsSync(join(folder, "deploy/functions/webhook"))).toBe(true);
   write("minutehand.json", JSON.stringify(CONFIG));
-  write("deploy/packaged.yaml", "mine");
+  write("deploy/packaged.json", "mine");
   const before = files();
   expect(await out()).toMatchObject({
     code: 1,
@@ -74,7 +75,7 @@ test("writes into a folder with files only with --force, and then replaces and d
   expect((await out("--force")).code).toBe(0);
   expect(existsSync(join(folder, "deploy/functions/webhook/index.mjs"))).toBe(false);
   expect(read("deploy/template.json")).not.toContain("functions/webhook");
-  expect(read("deploy/packaged.yaml")).toBe("mine");
+  expect(read("deploy/packaged.json")).toBe("mine");
 });
 
 test.each([

@@ -4,6 +4,7 @@ import { chooseDatabase } from "../../../local/processes/database.ts";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { TopicReport } from "../../client/answers.ts";
 import type { Client } from "../../client/client.ts";
+import { MinutehandError } from "../../core/errors.ts";
 import { inParallel } from "../../general/batches.ts";
 import { TABLE_OUTPUT } from "../../settings/stack-outputs.ts";
 import {
@@ -123,8 +124,7 @@ async function examineSettings(table: string, stack: string): Promise<Check> {
   const { tableSettings } = await import("../../aws/table-settings.ts");
   const [found, want] = await Promise.allSettled([tableSettings(table), wantedTable(stack)]);
   if (found.status === "rejected") return unknown(SETTINGS, found.reason, TABLE_RIGHTS);
-  if (want.status === "rejected")
-    return unknown(SETTINGS, want.reason, "allow cloudformation:GetTemplate for this check");
+  if (want.status === "rejected") return unknown(SETTINGS, want.reason, todoForTemplate(want.reason));
   return judgeTableSettings(table, found.value, want.value, stack);
 }
 
@@ -150,15 +150,21 @@ async function* examineConcurrency(
     stack === undefined ? undefined : stackReservations(stack),
   ]);
   if (reserved.status === "rejected")
-    yield unknown("concurrency", reserved.reason, "allow cloudformation:GetTemplate for this check");
+    yield unknown("concurrency", reserved.reason, todoForTemplate(reserved.reason));
   if (free.status === "rejected")
     yield unknown("concurrency", free.reason, "allow lambda:GetAccountSettings for this check");
   else
     yield judgeConcurrency(free.value, topics, reserved.status === "fulfilled" ? reserved.value : undefined);
 }
 
-function unknown(check: string, reason: unknown, todo: string): Check {
+function unknown(check: string, reason: unknown, todo?: string): Check {
   return { ...failed(check, reason, todo), result: "warning" };
+}
+
+/** `undefined` if the template was read but is not JSON: then the error itself says what to do. */
+function todoForTemplate(reason: unknown): string | undefined {
+  if (reason instanceof MinutehandError && reason.code === "bad-answer") return undefined;
+  return "allow cloudformation:GetTemplate for this check";
 }
 
 async function reach(session: Session) {

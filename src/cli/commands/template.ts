@@ -99,8 +99,8 @@ async function tell({ output }: Session, told: Told): Promise<void> {
   const { out, stack, parameters, wrote, deleted } = told;
   const values = parameters.map((name) => ` ${name}=…`).join("");
   const next = [
-    `aws cloudformation package --template-file ${join(out, "template.json")} --s3-bucket BUCKET --output-template-file packaged.yaml`,
-    `aws cloudformation deploy --template-file packaged.yaml --s3-bucket BUCKET --stack-name ${stack} --capabilities CAPABILITY_IAM` +
+    `aws cloudformation package --template-file ${join(out, "template.json")} --s3-bucket BUCKET --use-json --output-template-file packaged.json`,
+    `aws cloudformation deploy --template-file packaged.json --s3-bucket BUCKET --stack-name ${stack} --capabilities CAPABILITY_IAM` +
       (values && ` --parameter-overrides${values}`),
   ];
   const text = [
