@@ -33,8 +33,8 @@ export function StackClock() {
           {!isMoving && further && `, this machine's clock ${further}`}
         </p>
         <p class="quiet">
-          A move plays all that is due until then in its order: jobs, retries, schedules, leases and ticks.
-          The clock never goes back. It stays ahead until <code>minutehand local --reset</code>.
+          A move plays all that would happen until then, in its order. The clock never goes back. It stays
+          ahead until <code>minutehand local --reset</code>.
         </p>
         <form method="dialog" class="buttons">
           {MOVES.map(({ name, move }) => (
