@@ -1,17 +1,12 @@
-import { afterAll, expect, test } from "vitest";
-import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
+import { expect, test } from "vitest";
 import { testBrowser } from "./browser.ts";
+import { ownStack } from "./own-stack.ts";
 
 const browser = testBrowser();
-const dataDir = freshDataDir();
-let stack: RunningStack | undefined;
-afterAll(async () => {
-  await stack?.kill("SIGTERM");
-  removeDataDir(dataDir);
-});
+const own = ownStack();
 
 test("a stack that goes away leaves what was read, and one that comes back is shown again", async () => {
-  stack = await startStack(dataDir);
+  let stack = await own.start();
   const port = Number(new URL(stack.url).port);
   const page = await browser.open("/console", { base: stack.url, ignoresFailedCalls: true });
   await page.getByText("What needs you").waitFor();
@@ -37,7 +32,7 @@ test("a stack that goes away leaves what was read, and one that comes back is sh
   expect(await page.getByText("Nothing has happened yet.").count()).toBe(0);
   await page.getByRole("link", { name: "Overview" }).click();
 
-  stack = await startStack(dataDir, port);
+  stack = await own.start(port);
   await page.getByText("Since then the topics could not be read").waitFor({ state: "hidden" });
   await live.getByText("The local stack does not answer.").waitFor({ state: "hidden" });
   expect(await page.getByRole("heading", { name: "Overview" }).count()).toBe(1);
