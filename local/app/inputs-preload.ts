@@ -6,6 +6,7 @@ import fs from "node:fs";
 import * as modules from "node:module";
 import { relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isOfPackages } from "../../src/general/package-files.ts";
 import { isOutput, placesOf } from "./sources.ts";
 
 const file = process.env.MINUTEHAND_INPUTS_FILE;
@@ -20,7 +21,7 @@ modules.registerHooks?.({
       const resolved = nextResolve(specifier, context);
       // Tools such as tsx add a query.
       const path = pathOf(resolved.url.replace(/[?#].*/, ""));
-      if (path !== undefined && !path.includes("node_modules")) paths.add(path);
+      if (path !== undefined && !isOfPackages(path)) paths.add(path);
       return resolved;
     } catch (error) {
       const missing = /^\.{0,2}\//.test(specifier) && pathOf(new URL(specifier, context.parentURL).href);

@@ -2,7 +2,10 @@ import { requirePackages } from "../general/optional-packages.ts";
 import { settings } from "./clients.ts";
 import { unavailable } from "./unknown.ts";
 
-/** An entry of PutEvents, as EventBridge names its fields. `EventBusName`: absent for the default bus. */
+/**
+ * An event, with the names of https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html. `Detail`: JSON
+ * text. `EventBusName`: absent for the default bus.
+ */
 export type EventEntry = {
   readonly Source: string;
   readonly DetailType: string;

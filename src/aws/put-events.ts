@@ -1,17 +1,10 @@
 import { AwsV4Signer } from "aws4fetch";
 import { messageOf } from "../core/errors.ts";
 import { awsCredentials } from "./credentials.ts";
+import type { EventEntry, PutEventsAnswer } from "./put-event.ts";
 
-/** An event for EventBridge: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html */
-export type BusEntry = {
-  readonly EventBusName: string;
-  readonly Source: string;
-  readonly DetailType: string;
-  /** JSON text. */
-  readonly Detail: string;
-  /** Seconds since the epoch. */
-  readonly Time: number;
-};
+/** `Time`: seconds since the epoch. */
+export type BusEntry = EventEntry & { readonly EventBusName: string; readonly Time: number };
 
 /**
  * Puts 1 to 10 events on their bus, within `TRIES` tries. Answers for each of them why the bus has not taken it, or `undefined`. Never throws. An
@@ -61,14 +54,10 @@ export function eventBus({ endpoint, region, wait }: Options): PutEvents {
   };
 }
 
-type Answer = {
-  readonly Entries?: readonly { readonly ErrorCode?: string; readonly ErrorMessage?: string }[];
-};
-
 async function failuresIn(response: Response, count: number): Promise<(string | undefined)[]> {
   const text = await response.text();
   if (!response.ok) throw new Error(`EventBridge answered ${response.status}: ${text.slice(0, 200)}`);
-  const { Entries = [] } = JSON.parse(text) as Answer;
+  const { Entries = [] } = JSON.parse(text) as PutEventsAnswer;
   return Array.from({ length: count }, (_, i) => {
     const { ErrorCode: code, ErrorMessage: message } = Entries[i] ?? { ErrorCode: "NoAnswer" };
     return code === undefined ? undefined : [code, message].filter(Boolean).join(": ");
