@@ -18,7 +18,7 @@ const BOTH_FORMATS = {
   target: "node24",
   mainFields: ["module", "main"],
   minify: true,
-  // Else the minifier writes line breaks of texts as they are. Then short lines come about, and a place in one would look like one of the source.
+  // Otherwise the minifier keeps the line breaks of texts, and makes short lines. The place of an error in one would look like a place in the source.
   supported: { "template-literal": false },
   legalComments: "none",
   logLevel: "silent",

@@ -34,7 +34,7 @@ export type OwnConfig = {
   /** The name of an existing table to use instead of a new one. */
   readonly table?: TextOrParameter;
   /**
-   * The name of the event bus with the events of `cancelOn` and `enqueueOn`.
+   * The name of the event bus. `cancelOn` and `enqueueOn` take its events, and it gets those of `notify`.
    * @default the account's default bus
    */
   readonly eventBus?: TextOrParameter;

@@ -53,8 +53,8 @@ function ownRecord(data: string): RunnerRecord | undefined {
 }
 
 /**
- * Whether the runner of a record answers. The id of an ended runner can be that of another process by now, and its port that of another
- * program, but only the runner itself takes the key in the URL of its services.
+ * Whether the runner of a record answers. The id of an ended runner can be that of another process by now. A later runner that has the port
+ * refuses the key in the URL with 403. Another program that has both is taken for the runner.
  */
 async function doesAnswer(
   { services, pid }: RunnerRecord,

@@ -14,7 +14,7 @@ export const clock = (): number => Date.now();
 const MACHINE_CLOCK = Symbol.for("minutehand.machine-clock");
 
 /**
- * The machine's time, by which programs outside judge times. It differs from `clock` only in a local stack whose clock was moved:
+ * The machine's time, by which a receiver of webhooks judges the age of a call. It differs from `clock` only in a local stack whose clock was moved:
  * `local/processes/shifted-date.ts` keeps it under the symbol.
  */
 export const machineClock = (): number => {

@@ -211,7 +211,7 @@ describe("a webhook's function", () => {
     expect(shop.calls).toHaveLength(1);
   });
 
-  it("is signed by the receivers' time, which a moved clock of a local stack is ahead of", async () => {
+  it("is signed with the receivers' time, also while the clock of a local stack is ahead of it", async () => {
     const world = createHooks();
     await file(world);
     await world.pass(60 * SECOND);
