@@ -53,14 +53,15 @@ test("a job that waits for its next attempt is retrying, in each answer and in t
   const range = "from=2026-03-01T08:00:00Z&to=2026-03-01T10:00:00Z";
   const answered = async () => {
     const { json: job } = await call("GET", `/jobs/${id}`);
-    const { json: listed } = await call("GET", `/jobs?topic=calls&${range}`);
+    const listed = (await call("GET", `/jobs?topic=calls&${range}`)).json.jobs as { retrying?: boolean }[];
     const { json: counted } = await call("GET", `/forecast?topic=calls&step=3600&${range}`);
-    return [job.retrying, listed.jobs[0].retrying, counted.counts[0].state];
+    const [count] = counted.counts as { state: string }[];
+    return [job.retrying, listed[0]?.retrying, count?.state];
   };
   expect(await answered()).toEqual([true, true, "retrying"]);
   // At its time it starts, unless a consumer is missing.
   const { dueAt } = (await call("GET", `/jobs/${id}`)).json;
-  await world.pass(Date.parse(dueAt) - world.now() + 1, { ticks: false });
+  await world.pass(Date.parse(String(dueAt)) - world.now() + 1, { ticks: false });
   expect(await answered()).toEqual([undefined, undefined, "scheduled"]);
   await consume(world, "calls", { run: fail });
   expect(await answered()).toEqual([true, true, "retrying"]);
