@@ -244,6 +244,14 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   await queue.advance("1h");
   expect([...filed]).toEqual(["17", "18"]);
   expect(queue.jobs().map(({ key, state }) => `${key} ${state}`)).toEqual(["order-17 dead", "order-18 dead"]);
+  const [soon, later] = [1, 2].map((hours) => new Date(queue.now().getTime() + hours * 3_600_000));
+  for (const time of [soon, later]) await fileJob(queue.client, rows, { id: "19", dueAt: time });
+  expect(queue.jobs().at(-1)).toMatchObject({
+    key: "order-19",
+    dueAt: later?.toISOString(),
+    state: "scheduled",
+  });
+  expect(queue.jobs()).toHaveLength(3);
 });
 
 test("a receiver takes the calls of QStash and of Minutehand, and no other", async () => {
