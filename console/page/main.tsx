@@ -10,6 +10,7 @@ import "./style/lists.css";
 import "./style/frame.css";
 import "./parts/facts.css";
 import "./parts/json-field.css";
+import "./parts/sparks.css";
 import "./views/dead.css";
 import "./views/job.css";
 import "./views/live.css";
