@@ -88,11 +88,12 @@ export function trendOf({ now, before }: Compared): Trend | undefined {
   return { direction: times > 1 ? "up" : "down", times };
 }
 
-/** `2.3 times`, `half as late`: how late the slowest jobs are, compared with an hour ago. */
+/** How late the slowest jobs are, compared with an hour ago. */
 export function trendText({ direction, times }: Trend): string {
-  if (direction === "same") return "about as late as an hour ago";
-  if (direction === "up") return `${factorText(times)} times as late as an hour ago`;
-  return `${factorText(1 / times)} times less late than an hour ago`;
+  if (direction === "same") return "about as late";
+  return direction === "up"
+    ? `${factorText(times)} times as late`
+    : `${factorText(1 / times)} times less late`;
 }
 
 export function factorText(times: number): string {

@@ -17,6 +17,7 @@ import "./views/live.css";
 import "./views/overview.css";
 import "./views/schedules.css";
 import "./views/time.css";
+import "./views/topic.css";
 import { App } from "./app.tsx";
 
 const root = document.getElementById("app");

@@ -49,7 +49,7 @@ type SparkProps = { readonly spans: readonly Span[]; readonly now: Span };
 function LatenessSpark({ spans, now, trend }: SparkProps & { trend: Trend | undefined }) {
   const most = Math.max(LEAST_SCALE, ...spans.map(({ late }) => late?.p99 ?? 0));
   const text = now.late
-    ? `99 % of the jobs of the last 10 minutes were at most ${durationText(now.late.p99)} late${trend ? `, ${trendText(trend)}` : ""}`
+    ? `99 % of the jobs of the last 10 minutes were at most ${durationText(now.late.p99)} late${trend ? `, ${comparedText(trend)}` : ""}`
     : "no job started in the last 10 minutes";
   const label = `Lateness in the last ${SPARK_HOURS} hours, at most ${durationText(mostLate(spans))}: ${text}`;
   return (
@@ -77,11 +77,15 @@ export function TrendMark({ trend }: { trend: Trend }) {
   if (direction === "same") return null;
   const [Icon, factor] = direction === "up" ? [ArrowUp, times] : [ArrowDown, 1 / times];
   return (
-    <span class={`trend ${direction}`} title={trendText(trend)}>
+    <span class={`trend ${direction}`} title={comparedText(trend)}>
       <Icon class="icon" size={12} aria-hidden="true" />
-      {factorText(factor)}×<span class="hidden"> {trendText(trend)}</span>
+      {factorText(factor)}×<span class="hidden"> ({comparedText(trend)})</span>
     </span>
   );
+}
+
+function comparedText(trend: Trend): string {
+  return `compared with an hour ago ${trendText(trend)}`;
 }
 
 function CountsSpark({ spans, now }: SparkProps) {
