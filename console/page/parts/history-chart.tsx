@@ -26,7 +26,7 @@ const LATENESS_HEIGHT = 180;
 const COUNTS_HEIGHT = 140;
 /** The width of the axis at the left, px. Both charts have it, so that their minutes stand below each other. */
 const AXIS_WIDTH = 64;
-const TIMES_HEIGHT = 30;
+const TIMES_HEIGHT = 44;
 
 /** Two charts with one axis of times: how late the jobs of each minute started, and how many started, failed and died. */
 export function HistoryChart({ minutes, from, to }: Props) {
@@ -36,7 +36,7 @@ export function HistoryChart({ minutes, from, to }: Props) {
   return (
     <div class="history">
       <h3>
-        How late jobs started, ms to min{" "}
+        How late jobs started{" "}
         <span class="quiet">
           <i class="key late50" /> half of them at most <i class="key late99" /> 99 % at most
         </span>
@@ -167,11 +167,19 @@ function optionsOf(
 
 function latenessSeries(): uPlot.Series[] {
   const [p99, p50] = [colourOf("--late"), colourOf("--accent")];
-  const points = (fill: string) => ({ show: true, size: 4, fill, stroke: fill });
+  const points = (fill: string) => ({ size: 4, fill, stroke: fill, show: true, filter: lonePoints });
   return [
     { stroke: p99, width: 1.5, points: points(p99) },
     { stroke: p50, width: 1.5, dash: [4, 3], points: points(p50) },
   ];
+}
+
+/** A value without a neighbour is no part of a line, so it needs a point. */
+function lonePoints({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? [];
+  return [...values.keys()].filter(
+    (place) => values[place] != null && values[place - 1] == null && values[place + 1] == null,
+  );
 }
 
 function countSeries(): uPlot.Series[] {

@@ -105,18 +105,18 @@ function Head({ report }: { report: TopicJson }) {
         ))}
         <PauseBadge pause={pause} />
       </p>
-      <nav class="topic-links" aria-label={`Views of ${topic}`}>
-        <a href={addresses.jobs({ topic })}>Jobs</a>
-        {isTracked && <a href={addresses.dead({ topic })}>Dead</a>}
-        <a href={addresses.time({ topic })}>Time</a>
-        {about.hasLive && <a href={addresses.live({ topic })}>Live</a>}
-      </nav>
       <div class="buttons">
         {holding && <ResumeTopic {...{ topic, depths, pause: holding }} />}
         {isTracked && pause?.state !== "paused" && <PauseTopic topic={topic} />}
         <a class="button" href={addresses.enqueue({ topic })} aria-label={`Enqueue a job of ${topic}`}>
           Enqueue …
         </a>
+        <span class="topic-links">
+          <a href={addresses.jobs({ topic })}>Its jobs</a>
+          {isTracked && <a href={addresses.dead({ topic })}>Its dead jobs</a>}
+          <a href={addresses.time({ topic })}>Its time axis</a>
+          {about.hasLive && <a href={addresses.live({ topic })}>Its log</a>}
+        </span>
       </div>
     </>
   );
