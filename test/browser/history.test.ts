@@ -1,25 +1,43 @@
-import { afterEach, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { ASK } from "../../console/about.ts";
 import type { HistoryAnswer, HistoryMinute, ReadHistory } from "../../console/history.ts";
+import { readPageFiles } from "../../console/page-files.ts";
+import { consolePages } from "../../console/pages.ts";
+import { openProxy } from "../../console/proxy.ts";
 import { createClient } from "../../src/client/client.ts";
 import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
-import { openScriptedConsole } from "./scripted-console.ts";
 
 const browser = testBrowser();
 const api = createClient({ url: inject("stackUrl") });
 const MINUTE = 60_000;
 
-let stop: (() => Promise<void>) | undefined;
-afterEach(async () => {
-  await stop?.();
-  stop = undefined;
+const KEY = "a-key-of-this-test";
+
+/** What the server of `base` answers. */
+let answer: ReadHistory = slower;
+/** The console of the tests' stack, as `minutehand console` serves it. */
+let base: string;
+let stop: () => Promise<void>;
+beforeAll(async () => {
+  const url = inject("stackUrl");
+  ({ address: base, stop } = await openProxy({
+    pages: consolePages(await readPageFiles(), ASK),
+    about: { queue: "Shop", url, auth: "none", hasLive: false },
+    history: (asked) => answer(asked),
+    url,
+    authorize: async ({ headers }) => headers,
+    key: KEY,
+    host: "minutehand-of-this-test.localhost",
+    port: 0,
+  }));
 });
+afterAll(() => stop?.());
 
 /** Opens a view of a console whose server gives this history. */
-async function open(path: string, history: ReadHistory) {
-  const scripted = await openScriptedConsole(history);
-  stop = scripted.stop;
-  return browser.open(scripted.withKey(path), { base: scripted.base });
+function open(path: string, history: ReadHistory) {
+  answer = history;
+  return browser.open(`${path}#key=${KEY}`, { base });
 }
 
 /** Twelve jobs a minute. The slowest were 900 ms late until half an hour ago, and are 2.7 s late since. */
