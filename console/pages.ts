@@ -1,14 +1,16 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { refusalOfWebPage } from "../local/web-page.ts";
-import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
+import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, HISTORY_PATH, LIVE_PATH } from "./about.ts";
 import { ABOUT_PLACE, type PageFiles } from "./build.ts";
+import { historyAsked, type ReadHistory } from "./history.ts";
 import type { Live } from "./live.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
+  json: "application/json",
 };
 
 /** Only own code, own server, no frame. `trusted-types 'none'`: the browser refuses every text that code would parse as HTML. */
@@ -27,11 +29,14 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 };
 
+/** What only the local stack knows. */
+type OfLocalStack = { readonly live: Live; readonly history: ReadHistory };
+
 /**
- * Answers `/console`, the page's files and, with `live`, the log lines. Sends `/` there. `false`: another request, left alone. `ownHost`: the
+ * Answers `/console`, the page's files and, with `local`, the log lines and the history. Sends `/` there. `false`: another request, left alone. `ownHost`: the
  * only header `Host` that is taken; without it, the names and addresses of loopback are.
  */
-export function consolePages(files: PageFiles, about: About | typeof ASK, live?: Live) {
+export function consolePages(files: PageFiles, about: About | typeof ASK, local?: OfLocalStack) {
   const index = Buffer.from(files.get("index.html") ?? [])
     .toString()
     // A function, because in a text `$&` would stand for the replaced text, and a queue's name may contain it.
@@ -39,10 +44,10 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
   return (request: IncomingMessage, response: ServerResponse, ownHost?: string): boolean => {
     const [path = ""] = (request.url ?? "").split("?");
     if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
-    if (path === ABOUT_PATH && about === ASK) return false;
+    if (about === ASK && (path === ABOUT_PATH || path === HISTORY_PATH)) return false;
     const name = path.slice(CONSOLE_PATH.length + 1);
     const file = name === "index.html" ? undefined : files.get(name);
-    const isDocument = file === undefined && path !== LIVE_PATH;
+    const isDocument = file === undefined && path !== LIVE_PATH && path !== HISTORY_PATH;
     const refusal = isDocument
       ? refusalOfDocument(request.headers, ownHost)
       : refusalOfWebPage(request.headers, ownHost);
@@ -56,9 +61,13 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
       return answer(response, 302, `the console is at ${CONSOLE_PATH}`);
     }
     if (path === LIVE_PATH) {
-      if (!live) return answer(response, 404, "only the local stack streams its log");
-      live.stream(request, response);
+      if (!local) return answer(response, 404, "only the local stack streams its log");
+      local.live.stream(request, response);
       return true;
+    }
+    if (path === HISTORY_PATH) {
+      if (!local) return answer(response, 404, "there is no history");
+      return answerHistory(local.history, request, response);
     }
     // The name of a file contains its hash, so a file never changes.
     if (file !== undefined)
@@ -66,6 +75,13 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
     if (/\.(js|css)$/.test(name)) return answer(response, 404, `there is no file ${JSON.stringify(name)}`);
     return send(response, 200, "index.html", Buffer.from(index), "no-store");
   };
+}
+
+function answerHistory(read: ReadHistory, request: IncomingMessage, response: ServerResponse): true {
+  void read(historyAsked(request.url)).then((history) =>
+    send(response, 200, "history.json", Buffer.from(JSON.stringify(history)), "no-store"),
+  );
+  return true;
 }
 
 /**

@@ -5,7 +5,8 @@ import type { Authorize, Outgoing } from "../src/client/authorize.ts";
 import { type ErrorCode, MinutehandError, reasonOf } from "../src/core/errors.ts";
 import { MAX_ANSWER_BYTES, readAnswer } from "../src/general/read-answer.ts";
 import { isSameText } from "../src/general/same-text.ts";
-import { ABOUT_PATH, type About, KEY_HEADER } from "./about.ts";
+import { ABOUT_PATH, type About, HISTORY_PATH, KEY_HEADER } from "./about.ts";
+import { historyAsked, type ReadHistory } from "./history.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -22,6 +23,8 @@ export type ProxyOptions = {
   readonly pages: (request: IncomingMessage, response: ServerResponse, ownHost: string) => boolean;
   /** What the page gets at `ABOUT_PATH`, with the key. */
   readonly about: About;
+  /** Answers what the page gets at `HISTORY_PATH`, with the key. Never rejects. */
+  readonly history?: ReadHistory;
   readonly url: string;
   readonly authorize: Authorize;
   /** The key that each call must have. It keeps other users and programs of this machine from calling with the user's credentials. */
@@ -63,6 +66,8 @@ async function answer(
   if (refusal !== undefined) return refuse(response, refusal);
   if (request.url === ABOUT_PATH) return json(response, 200, "application/json", options.about);
   const { method = "", url: path = "" } = request;
+  if (options.history && method === "GET" && path.split("?")[0] === HISTORY_PATH)
+    return json(response, 200, "application/json", await options.history(historyAsked(path)));
   const target = targetOf(options.url, path);
   if (target === undefined) {
     const detail = `the path must begin with "/" and must not leave ${baseOf(options.url)}, got ${JSON.stringify(request.url)}`;

@@ -14,6 +14,7 @@ const LiveView = lazy(() => import("./views/live.tsx").then((view) => view.LiveV
 const ScheduleView = lazy(() => import("./views/schedule.tsx").then((view) => view.ScheduleView));
 const SchedulesView = lazy(() => import("./views/schedules.tsx").then((view) => view.SchedulesView));
 const TimeView = lazy(() => import("./views/time.tsx").then((view) => view.TimeView));
+const TopicView = lazy(() => import("./views/topic.tsx").then((view) => view.TopicView));
 
 export function App() {
   return (
@@ -41,6 +42,7 @@ function Views() {
       <Route path="/console/live" component={LiveView} />
       <Route path="/console/schedules" component={SchedulesView} />
       <Route path="/console/schedules/:name" component={ScheduleView} />
+      <Route path="/console/topics/:topic" component={TopicView} />
       <Route default component={NothingHere} />
     </Router>
   );

@@ -10,12 +10,14 @@ import "./style/lists.css";
 import "./style/frame.css";
 import "./parts/facts.css";
 import "./parts/json-field.css";
+import "./parts/sparks.css";
 import "./views/dead.css";
 import "./views/job.css";
 import "./views/live.css";
 import "./views/overview.css";
 import "./views/schedules.css";
 import "./views/time.css";
+import "./views/topic.css";
 import { App } from "./app.tsx";
 
 const root = document.getElementById("app");

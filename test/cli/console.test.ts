@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ABOUT_PATH, type About, KEY_HEADER } from "../../console/about.ts";
+import { ABOUT_PATH, type About, HISTORY_PATH, KEY_HEADER } from "../../console/about.ts";
 import { type Asked, ask } from "../console/ask.ts";
 import { beyondLoopback, listenersOf } from "../security/listeners.ts";
 import { type } from "./command-line.ts";
@@ -105,6 +105,29 @@ describe("minutehand console", () => {
     expect(command.said.out).toBe(`The console of Shop is at ${address} until Ctrl-C.\n`);
     const about = { queue: "Shop", url: api.url, auth: "none", hasLive: false };
     expect(await aboutAt(origin, key)).toEqual(about);
+  });
+
+  test("--stack reads the history from CloudWatch, and --url says that it does not", async () => {
+    await using api = await serveApi();
+    const outputs = [{ key: "JobsApiUrl9C1", value: api.url, description: "Minutehand API" }];
+    const variables = { MINUTEHAND_QUEUE_URL_PREFIX: "https://sqs.eu-west-1.amazonaws.com/1/shop-" };
+    const tick = { Type: "AWS::Lambda::Function", Properties: { Environment: { Variables: variables } } };
+    const stack = { status: "CREATE_COMPLETE", outputs, template: { Resources: { Tick: tick } } };
+    const minute = Math.floor(Date.now() / 60_000) * 60_000 - 60_000;
+    await using _ = await scriptAccount({ stacks: { Shop: stack }, metrics: () => ({ [minute]: 7 }) });
+    await using command = start(["--stack", "Shop", "--port", "0"]);
+    const { origin, key } = await command.opened();
+    expect(await ask(origin, HISTORY_PATH)).toMatchObject({ status: 403 });
+    const { topics } = JSON.parse((await ask(origin, HISTORY_PATH, withKey(key))).text);
+    expect(topics.length).toBeGreaterThan(0);
+    expect(topics[0].minutes).toEqual([
+      { at: minute, started: 7, failed: 7, dead: 7, late: { p50: 7, p99: 7 } },
+    ]);
+
+    await using other = start(["--url", api.url, "--port", "0"]);
+    const opened = await other.opened();
+    const { why } = JSON.parse((await ask(opened.origin, HISTORY_PATH, withKey(opened.key))).text);
+    expect(why).toMatch(/start the console with --stack$/);
   });
 
   test("--url shows the queue by the URL's host, and --token is in no page", async () => {

@@ -187,6 +187,8 @@ describe("web pages of other sites", () => {
     ],
     ["link to the script", "/console/console-1.js", { headers: link }],
     ["link to the stream of log lines", "/console/live/events", { headers: link }],
+    ["link to the history", "/console/history", { headers: link }],
+    ["fetch the history", "/console/history", { headers: { origin: "http://evil.example" } }],
     ["send a form", "/console", { method: "POST", headers: { ...link, origin: "http://evil.example" } }],
     ["say that they are nobody", "/console", { headers: { origin: "null" } }],
     [
@@ -212,7 +214,8 @@ describe("the stream of log lines", () => {
   test("ends at once for HEAD", async () => {
     const live = createLive();
     live.add({ text: "a line", at: 0 });
-    const local = await serve(consolePages(files, ABOUT, live));
+    const history = async () => ({ why: "nothing has run" });
+    const local = await serve(consolePages(files, ABOUT, { live, history }));
     const answered = await ask(local, "/console/live/events", { method: "HEAD" });
     expect(answered).toMatchObject({ status: 200, text: "" });
     expect(answered.headers).toMatchObject({

@@ -5,6 +5,7 @@ import { networkInterfaces } from "node:os";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ABOUT_PATH, type About, ASK, KEY_HEADER } from "../../console/about.ts";
+import type { HistoryAsked, ReadHistory } from "../../console/history.ts";
 import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
 import { type Authorize, authorizeBy, signed } from "../../src/client/authorize.ts";
@@ -33,16 +34,32 @@ type Served = AsyncDisposable & {
   address: string;
   call: (path: string, asked?: Asked) => ReturnType<typeof ask>;
 };
-type Options = { authorize?: Authorize; patience?: number; path?: string; url?: string };
+type Options = {
+  history?: ReadHistory;
+  authorize?: Authorize;
+  patience?: number;
+  path?: string;
+  url?: string;
+};
 
 /** Serves an API, and a console that passes its calls on to the API. `path`: the path of the API's URL. */
 async function serve(answer: RequestListener, options: Options = {}): Promise<Served> {
-  const { authorize = unsigned, patience = PATIENCE_MS, path = "" } = options;
+  const { history, authorize = unsigned, patience = PATIENCE_MS, path = "" } = options;
   const api = await startReceiver(answer);
   const url = options.url ?? `http://127.0.0.1:${api.port}${path}`;
   const about: About = { queue: "Shop", url, auth: "none", hasLive: false };
   const pages = consolePages(new Map([["index.html", Buffer.from("<!-- about -->")]]), ASK);
-  const opened = { pages, about, url, authorize, key: KEY, host: HOST, port: 0, patience };
+  const opened = {
+    pages,
+    about,
+    url,
+    ...(history && { history }),
+    authorize,
+    key: KEY,
+    host: HOST,
+    port: 0,
+    patience,
+  };
   const { address, stop } = await openProxy(opened);
   return {
     api,
@@ -215,6 +232,26 @@ describe("a call of the console", () => {
       code: "bad-answer",
       detail: expect.stringContaining("answered more than 10485760 bytes"),
     });
+  });
+});
+
+describe("the history", () => {
+  test("is answered to a page with the key, and is no call of the API", async () => {
+    const asked: HistoryAsked[] = [];
+    const history: ReadHistory = async (one) => {
+      asked.push(one);
+      return { why: "nothing is known" };
+    };
+    await using served = await serve(ok, { history });
+    const answered = await served.call("/console/history?hours=2&topic=a%20b");
+    expect(answered).toMatchObject({ status: 200, text: '{"why":"nothing is known"}' });
+    for (const query of ["", "?hours=x", "?hours=-1"]) await served.call(`/console/history${query}`);
+    await served.call("/console/history?hours=1e9");
+    expect(asked).toEqual([{ hours: 2, topic: "a b" }, ...[3, 3, 3, 24].map((hours) => ({ hours }))]);
+    for (const headers of [{ [KEY_HEADER]: "" }, { origin: "http://evil.example" }])
+      expect(await served.call("/console/history", { headers })).toMatchObject({ status: 403 });
+    expect(asked).toHaveLength(5);
+    expect(served.api.received).toEqual([]);
   });
 });
 

@@ -9,6 +9,7 @@ import { Bars } from "../parts/bars.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { heldText, PauseBadge, PauseTopic, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses } from "../parts/search.ts";
+import { HistoryWhy, TopicSparks } from "../parts/sparks.tsx";
 import { Explained, WordList } from "../parts/words.tsx";
 import { AHEAD_MINUTES, useDueNext, useLateness, useSchedules, useTopics } from "../reads.ts";
 import { durationText, MINUTE } from "../times.ts";
@@ -53,6 +54,7 @@ function Topics({ topics, lateness }: TopicsProps) {
       <p class="sweep">
         The <Explained word="sweep" /> {sweepText(topics)}
       </p>
+      <HistoryWhy />
       <ul class="topics">
         {inOrder(topics, first).map((topic) => (
           <TopicCard key={topic.topic} topic={topic} lateness={lateness?.get(topic.topic)} />
@@ -119,6 +121,7 @@ function TopicCard({ topic: report, lateness }: CardProps) {
       </div>
       <DueNext topic={topic} />
       <Figures topic={report} lateness={lateness} />
+      <TopicSparks topic={topic} />
       <div class="buttons">
         {holding && <ResumeTopic {...{ topic, depths, pause: holding }} />}
         {isTracked && !isPaused && <PauseTopic topic={topic} />}

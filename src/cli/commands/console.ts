@@ -1,15 +1,20 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import { type About, ASK, CONSOLE_PATH } from "../../../console/about.ts";
+import type { ReadHistory } from "../../../console/history.ts";
 import { LocalError } from "../../../local/local-error.ts";
 import { authorizeBy } from "../../client/authorize.ts";
 import { wholeNumber } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
-import { type Open, withHint } from "../session.ts";
+import { type Open, type Session, withHint } from "../session.ts";
+import { stackHistory } from "../stack-history.ts";
 import type { Target } from "../target.ts";
 
 const CONSOLE_PORT = 4600;
+
+const NEEDS_STACK =
+  "CloudWatch has the history of a deployed queue, and finds it by its stack: start the console with --stack";
 
 const ABOUT = `
 The command runs until Ctrl-C. It serves the console on this machine only, and passes the calls of the
@@ -32,7 +37,8 @@ export function addConsole(program: Command, open: Open): void {
       CONSOLE_PORT,
     )
     .action(async ({ port }: { port: number }) => {
-      const { output, target, surroundings } = open();
+      const session = open();
+      const { output, target, surroundings } = session;
       const found = await target();
       surroundings.endUnread();
       const { consolePages } = await import("../../../console/pages.ts");
@@ -42,7 +48,8 @@ export function addConsole(program: Command, open: Open): void {
       const pages = consolePages(await readPageFiles(), ASK);
       const key = randomUUID();
       const host = `minutehand-${randomBytes(16).toString("hex")}.localhost`;
-      const options = { pages, about: aboutOf(found), url: found.url, authorize, key, host, port };
+      const history = historyOf(found, session);
+      const options = { pages, about: aboutOf(found), history, url: found.url, authorize, key, host, port };
       const proxy = await openProxy(options).catch((error: unknown) => {
         throw error instanceof LocalError ? new CliError(error.message) : error;
       });
@@ -54,6 +61,12 @@ export function addConsole(program: Command, open: Open): void {
     });
   examples(command, ["minutehand console --stack Shop", "minutehand console --url https://api.example.com"]);
   command.addHelpText("after", ABOUT);
+}
+
+function historyOf({ stack }: Target, { client, surroundings: { clock } }: Session): ReadHistory {
+  if (stack === undefined) return async () => ({ why: NEEDS_STACK });
+  const topics = async () => (await (await client()).topics()).map(({ topic }) => topic);
+  return stackHistory(stack.name, { clock, topics });
 }
 
 function aboutOf({ url, auth, stack }: Target): About {
