@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { refusalOfWebPage } from "../local/web-page.ts";
 import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
+import { refuse } from "./answers.ts";
 import { ABOUT_PLACE, type PageFiles } from "./build.ts";
+import { type CarriedRoute, isToActions } from "./carried-route.ts";
 import type { Live } from "./live.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -26,11 +28,14 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 };
 
+/** What only the local stack's console has here: `minutehand console` asks for the key first. */
+type Local = { readonly live: Live; readonly actions: CarriedRoute };
+
 /**
- * Answers `/console`, the page's files and, with `live`, the log lines. Sends `/` there. `false`: another request, left alone. `ownHost`: the
+ * Answers `/console`, the page's files and, with `local`, the log lines and actions. Sends `/` there. `false`: another request, left alone. `ownHost`: the
  * only header `Host` that is taken; without it, the names and addresses of loopback are.
  */
-export function consolePages(files: PageFiles, about: About | typeof ASK, live?: Live) {
+export function consolePages(files: PageFiles, about: About | typeof ASK, local?: Local) {
   const index = Buffer.from(files.get("index.html") ?? [])
     .toString()
     // A function, because in a text `$&` would stand for the replaced text, and a queue's name may contain it.
@@ -39,6 +44,7 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
     const [path = ""] = (request.url ?? "").split("?");
     if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
     if (path === ABOUT_PATH && about === ASK) return false;
+    if (isToActions(request)) return local !== undefined && answerActions(local.actions, request, response);
     const name = path.slice(CONSOLE_PATH.length + 1);
     const file = name === "index.html" ? undefined : files.get(name);
     const isDocument = file === undefined && path !== LIVE_PATH;
@@ -55,8 +61,8 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
       return answer(response, 302, `the console is at ${CONSOLE_PATH}`);
     }
     if (path === LIVE_PATH) {
-      if (!live) return answer(response, 404, "only the local stack streams its log");
-      live.stream(request, response);
+      if (!local) return answer(response, 404, "only the local stack streams its log");
+      local.live.stream(request, response);
       return true;
     }
     // The name of a file contains its hash, so a file never changes.
@@ -65,6 +71,13 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
     if (/\.(js|css)$/.test(name)) return answer(response, 404, `there is no file ${JSON.stringify(name)}`);
     return send(response, 200, "index.html", Buffer.from(index), "no-store");
   };
+}
+
+function answerActions(actions: CarriedRoute, request: IncomingMessage, response: ServerResponse): true {
+  const detail = refusalOfWebPage(request.headers);
+  if (detail === undefined) actions.answer(request, response);
+  else refuse(response, { status: 403, code: "forbidden", detail });
+  return true;
 }
 
 /**

@@ -8,6 +8,7 @@ import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { type Open, withHint } from "../session.ts";
 import type { Target } from "../target.ts";
+import { unfinishedTexts } from "../unfinished-actions.ts";
 
 const CONSOLE_PORT = 4600;
 
@@ -16,6 +17,9 @@ The command runs until Ctrl-C. It serves the console on this machine only, and p
 console on to the API with your own credentials. So everything that you do there is done in your name.
 The printed address contains a key. Without the key, other users and programs of this machine cannot
 call the API through the console. Anyone who has the address can, so do not pass it on.
+
+The command itself carries on what you do to many jobs, so you may close the page. Ctrl-C stops it, and
+prints the commands that do the rest. With --view-only, the command refuses each change.
 
 Each start prints an address with another host. No page that another program served before can get
 the key from it. Chrome, Edge and Firefox find the host by themselves. For Safari, add the line
@@ -31,7 +35,8 @@ export function addConsole(program: Command, open: Open): void {
       wholeNumber(0, 65_535),
       CONSOLE_PORT,
     )
-    .action(async ({ port }: { port: number }) => {
+    .option("--view-only", "show everything, and refuse each change")
+    .action(async ({ port, viewOnly }: { port: number; viewOnly?: true }) => {
       const { output, target, surroundings } = open();
       const found = await target();
       surroundings.endUnread();
@@ -42,7 +47,8 @@ export function addConsole(program: Command, open: Open): void {
       const pages = consolePages(await readPageFiles(), ASK);
       const key = randomUUID();
       const host = `minutehand-${randomBytes(16).toString("hex")}.localhost`;
-      const options = { pages, about: aboutOf(found), url: found.url, authorize, key, host, port };
+      const about = { ...aboutOf(found), ...(viewOnly && { isViewOnly: true }) };
+      const options = { pages, about, url: found.url, authorize, key, host, port };
       const proxy = await openProxy(options).catch((error: unknown) => {
         throw error instanceof LocalError ? new CliError(error.message) : error;
       });
@@ -50,9 +56,15 @@ export function addConsole(program: Command, open: Open): void {
       const text = `The console of ${found.stack?.name ?? found.url} is at ${address} until Ctrl-C.`;
       await output.told({ url: address }, text);
       await surroundings.interrupted();
+      const unfinished = await proxy.stopActions();
+      for (const text of unfinishedTexts(unfinished, found)) output.note(text);
       await proxy.stop();
     });
-  examples(command, ["minutehand console --stack Shop", "minutehand console --url https://api.example.com"]);
+  examples(command, [
+    "minutehand console --stack Shop",
+    "minutehand console --url https://api.example.com",
+    "minutehand console --stack Shop --view-only",
+  ]);
   command.addHelpText("after", ABOUT);
 }
 
