@@ -65,8 +65,8 @@ export type Carried = {
   readonly stop: (id: string) => CarriedAction | undefined;
   /** Continues an action that was stopped or has failed. `undefined`: there is no such action. */
   readonly goOn: (id: string) => CarriedAction | undefined;
-  /** Stops all actions, waits until their present calls have ended, and answers the actions that are not done. */
-  readonly stopAll: () => Promise<CarriedAction[]>;
+  /** Stops all actions, waits until their present calls have ended or `patience` has, and answers the actions that are not done. */
+  readonly stopAll: (patience: Promise<unknown>) => Promise<CarriedAction[]>;
 };
 
 /** Carries on the page's actions, so that they do not end with the page. `now`: ms of any clock. */
@@ -95,9 +95,9 @@ export function createCarried(now: () => number, newId: () => string): Carried {
       if (action?.state === "stopped" || action?.state === "failed") begin(action, now);
       return shown(action);
     },
-    async stopAll() {
+    async stopAll(patience) {
       for (const action of kept) if (action.state === "running") action.state = "stopping";
-      await Promise.all(kept.map(({ running }) => running));
+      await Promise.race([Promise.all(kept.map(({ running }) => running)), patience]);
       return kept.filter(({ state }) => state !== "done").map((action) => shownOf(action, now()));
     },
   };

@@ -11,8 +11,8 @@ export function unfinishedTexts(actions: readonly CarriedAction[], target: Targe
 
 function unfinishedText(change: Change, line: CarriedLine, target: Target): string {
   const { topic } = line.which;
-  const so = `the console was changing jobs of ${topic} (${change.action}): ${many(line.changed)} of ${line.counted} changed`;
-  return `${so}; to continue, run\n  ${commandOf(change, line, target)}`;
+  const done = `the console was changing jobs of ${topic} (${change.action}): ${many(line.changed)} of ${line.counted} changed`;
+  return `${done}; to continue, run: ${commandOf(change, line, target)}`;
 }
 
 function commandOf(change: Change, { which, cursor, key }: CarriedLine, { url, stack }: Target): string {

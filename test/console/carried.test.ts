@@ -162,11 +162,18 @@ test("to stop all waits for the present calls, and answers what is not done", as
   await expect.poll(() => only(carried.list()).state).toBe("done");
   carried.start(planOf("a"), api.call);
   await expect.poll(() => api.calls.length).toBe(1);
-  const stopped = carried.stopAll();
+  const stopped = carried.stopAll(new Promise(() => {}));
   await api.answer();
   expect(await stopped).toMatchObject([
     { state: "stopped", lines: [{ which: { topic: "a" }, changed: 1, cursor: "2" }] },
   ]);
+});
+
+test("to stop all does not wait longer than it may: a repeat of the part is harmless", async () => {
+  const api = scriptApi();
+  const carried = carriedInTest();
+  carried.start(planOf("a"), api.call);
+  expect(await carried.stopAll(Promise.resolve())).toMatchObject([{ state: "stopping" }]);
 });
 
 test("ages count from the server's own clock", async () => {

@@ -6,11 +6,13 @@ import { authorizeBy } from "../../client/authorize.ts";
 import { wholeNumber } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
-import { type Open, withHint } from "../session.ts";
+import { type Open, type Session, withHint } from "../session.ts";
 import type { Target } from "../target.ts";
 import { unfinishedTexts } from "../unfinished-actions.ts";
 
 const CONSOLE_PORT = 4600;
+/** How long Ctrl-C waits for the present calls of actions, ms. A second Ctrl-C does not wait. */
+const STOP_MS = 10_000;
 
 const ABOUT = `
 The command runs until Ctrl-C. It serves the console on this machine only, and passes the calls of the
@@ -36,36 +38,43 @@ export function addConsole(program: Command, open: Open): void {
       CONSOLE_PORT,
     )
     .option("--view-only", "show everything, and refuse each change")
-    .action(async ({ port, viewOnly }: { port: number; viewOnly?: true }) => {
-      const { output, target, surroundings } = open();
-      const found = await target();
-      surroundings.endUnread();
-      const { consolePages } = await import("../../../console/pages.ts");
-      const { readPageFiles } = await import("../../../console/page-files.ts");
-      const { openProxy } = await import("../../../console/proxy.ts");
-      const authorize = withHint(() => authorizeBy(found));
-      const pages = consolePages(await readPageFiles(), ASK);
-      const key = randomUUID();
-      const host = `minutehand-${randomBytes(16).toString("hex")}.localhost`;
-      const about = { ...aboutOf(found), ...(viewOnly && { isViewOnly: true }) };
-      const options = { pages, about, url: found.url, authorize, key, host, port };
-      const proxy = await openProxy(options).catch((error: unknown) => {
-        throw error instanceof LocalError ? new CliError(error.message) : error;
-      });
-      const address = `${proxy.address}${CONSOLE_PATH}#key=${key}`;
-      const text = `The console of ${found.stack?.name ?? found.url} is at ${address} until Ctrl-C.`;
-      await output.told({ url: address }, text);
-      await surroundings.interrupted();
-      const unfinished = await proxy.stopActions();
-      for (const text of unfinishedTexts(unfinished, found)) output.note(text);
-      await proxy.stop();
-    });
+    .action((flags: Flags) => serve(open(), flags));
   examples(command, [
     "minutehand console --stack Shop",
     "minutehand console --url https://api.example.com",
     "minutehand console --stack Shop --view-only",
   ]);
   command.addHelpText("after", ABOUT);
+}
+
+type Flags = { readonly port: number; readonly viewOnly?: true };
+
+async function serve(session: Session, { port, viewOnly }: Flags): Promise<void> {
+  const { output, surroundings } = session;
+  const found = await session.target();
+  surroundings.endUnread();
+  const { consolePages } = await import("../../../console/pages.ts");
+  const { readPageFiles } = await import("../../../console/page-files.ts");
+  const { openProxy } = await import("../../../console/proxy.ts");
+  const authorize = withHint(() => authorizeBy(found));
+  const pages = consolePages(await readPageFiles(), ASK);
+  const key = randomUUID();
+  const host = `minutehand-${randomBytes(16).toString("hex")}.localhost`;
+  const about = { ...aboutOf(found), ...(viewOnly && { isViewOnly: true }) };
+  const options = { pages, about, url: found.url, authorize, key, host, port };
+  const proxy = await openProxy(options).catch((error: unknown) => {
+    throw error instanceof LocalError ? new CliError(error.message) : error;
+  });
+  session.atInterrupt(async () => {
+    const unfinished = await proxy.stopActions(surroundings.wait(STOP_MS));
+    for (const text of unfinishedTexts(unfinished, found)) output.note(text);
+    await proxy.stop();
+  });
+  const address = `${proxy.address}${CONSOLE_PATH}#key=${key}`;
+  const text = `The console of ${found.stack?.name ?? found.url} is at ${address} until Ctrl-C.`;
+  await output.told({ url: address }, text);
+  // Only Ctrl-C ends the command, after the work above.
+  await new Promise<never>(() => {});
 }
 
 function aboutOf({ url, auth, stack }: Target): About {
