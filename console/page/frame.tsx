@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { refresh } from "./api.ts";
+import { CarriedActions } from "./parts/carried-actions.tsx";
 import { Choice } from "./parts/choice.tsx";
 import { listenToKeys } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
@@ -57,6 +58,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         <a class="brand" href={addresses.overview}>
           Minutehand <span>{about.queue}</span>
         </a>
+        {about.isViewOnly && <span class="badge held">view only</span>}
         <SearchBox field={search} />
         <Settings openKeys={() => keys.current?.showModal()} />
         <Navigation path={path} />
@@ -65,6 +67,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         <NoticeLine />
         {isKeyWrong.value ? <KeyMissing /> : children}
       </main>
+      <CarriedActions />
       <p class="hidden" aria-live="polite">
         {title}
       </p>
