@@ -6,7 +6,6 @@ import { continueAction, isRunning, stopAction, useActions } from "../actions.ts
 import { progressText, shareOf } from "../bulk-words.ts";
 import { say } from "../state.ts";
 import { MINUTE } from "../times.ts";
-import "./carried-actions.css";
 
 /** The ended actions that the user has closed in this tab. */
 const closedIds = signal<ReadonlySet<string>>(new Set());

@@ -7,7 +7,6 @@ import { durationText, HOUR, isoAt } from "../times.ts";
 import { BulkAction } from "./bulk-action.tsx";
 import type { Which } from "./several.tsx";
 import { TimeField } from "./time-field.tsx";
-import "./job-bulks.css";
 
 /** The range of the list, for calls that have another range by default: without a range the API lists the jobs of the next hour. */
 export function listedRange(from = "", to = ""): { from: string; to: string } {
