@@ -74,6 +74,11 @@ export function changeableOf({ counted }: CountLine): number {
   return counted === undefined ? 0 : counted.matched - skippedIn(counted);
 }
 
+/** The lines whose jobs the action will change. Lines that are not counted yet are among them. */
+export function chosenLines(lines: readonly CountLine[]): CountLine[] {
+  return lines.filter((line) => line.isChosen && (!isCounted(line) || changeableOf(line) > 0));
+}
+
 export function changeableIn(lines: readonly CountLine[]): number {
   return lines.reduce((all, line) => all + (line.isChosen ? changeableOf(line) : 0), 0);
 }

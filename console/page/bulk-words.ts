@@ -4,12 +4,17 @@ import { withVisibleMarks } from "./direction.ts";
 
 type Words = { readonly asks: string; readonly doing: string; readonly done: string };
 
-export const WORDS: Readonly<Record<Change["action"], Words>> = {
+const WORDS: Readonly<Record<Change["action"] | "shift", Words>> = {
   run: { asks: "Run now all waiting jobs", doing: "Bringing forward", done: "Brought forward" },
   move: { asks: "Move all waiting jobs", doing: "Moving", done: "Moved" },
+  shift: { asks: "Shift all waiting jobs", doing: "Shifting", done: "Shifted" },
   cancel: { asks: "Cancel all waiting jobs", doing: "Cancelling", done: "Cancelled" },
   redrive: { asks: "Redrive all dead jobs", doing: "Redriving", done: "Redriven" },
 };
+
+export function wordsOf({ action, shift }: Change): Words {
+  return WORDS[shift === undefined ? action : "shift"];
+}
 
 /** `work with the tag a and the group b`, or `3 topics with 2 tags`. */
 export function selectionText(lines: readonly Pick<Which, "topic" | "tag" | "group">[]): string {
@@ -28,7 +33,7 @@ export function selectionText(lines: readonly Pick<Which, "topic" | "tag" | "gro
 
 /** Says what an action has done so far, or at its end. */
 export function progressText({ change, lines, state }: CarriedAction): string {
-  const { doing, done } = WORDS[change.action];
+  const { doing, done } = wordsOf(change);
   const [changed, counted] = [sum(lines, changedOf), sum(lines, countedOf)];
   const jobs = `${changed.toLocaleString("en")} of ${jobsText(counted)}`;
   const whose = selectionText(lines.map(({ which }) => which));

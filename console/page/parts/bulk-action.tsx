@@ -2,8 +2,16 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Change } from "../../carried.ts";
 import { startAction } from "../actions.ts";
-import { type CountLine, changeableIn, isCounted, jobsText, planOf, useCount } from "../bulk-calls.ts";
-import { selectionText, WORDS } from "../bulk-words.ts";
+import {
+  type CountLine,
+  changeableIn,
+  chosenLines,
+  isCounted,
+  jobsText,
+  planOf,
+  useCount,
+} from "../bulk-calls.ts";
+import { selectionText, wordsOf } from "../bulk-words.ts";
 import { Action } from "./action.tsx";
 import { CountedLines } from "./counted-lines.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
@@ -30,11 +38,12 @@ export function BulkAction({ label, change, which, effect, isReady = true, ...pr
   const [rate, setRate] = useState("");
   const { lines, count, choose, stop, labels, setLabels } = useLines(change, which);
   const changeable = changeableIn(lines);
+  const chosen = chosenLines(lines);
   const isAllCounted = lines.length > 0 && lines.every(isCounted);
   return (
     <Action
       label={label}
-      title={`${WORDS[change.action].asks} of ${selectionText(lines.map(({ asked }) => asked))}?`}
+      title={`${wordsOf(change).asks} of ${selectionText((chosen.length > 0 ? chosen : lines).map(({ asked }) => asked))}?`}
       confirm={`${label}: ${jobsText(changeable)}`}
       isDangerous={isDangerous === true}
       isReady={isReady && isAllCounted && changeable > 0}

@@ -20,13 +20,15 @@ export function CarriedActions() {
   useHeight(place, shown.length);
   return (
     <aside ref={place} class="carried" aria-label="Actions in progress">
-      <ul role="status">
-        {shown.map((action) => (
-          <li key={action.id} class={action.state}>
-            <CarriedLine action={action} />
-          </li>
-        ))}
-      </ul>
+      <div role="status">
+        <ul>
+          {shown.map((action) => (
+            <li key={action.id} class={action.state}>
+              <CarriedLine action={action} />
+            </li>
+          ))}
+        </ul>
+      </div>
     </aside>
   );
 }

@@ -1,5 +1,12 @@
 import type { Change } from "../../carried.ts";
-import { type CountLine, changeableIn, changeableOf, isCounted, jobsText } from "../bulk-calls.ts";
+import {
+  type CountLine,
+  changeableIn,
+  changeableOf,
+  chosenLines,
+  isCounted,
+  jobsText,
+} from "../bulk-calls.ts";
 import { selectionText } from "../bulk-words.ts";
 import { withVisibleMarks } from "../direction.ts";
 import { Time } from "./time.tsx";
@@ -55,7 +62,7 @@ function Counting({ lines }: Pick<Props, "lines">) {
 function Sentence({ lines, action, effect }: Pick<Props, "lines" | "action" | "effect">) {
   const counted = lines[0]?.counted;
   if (counted === undefined) return null;
-  const chosen = lines.filter((line) => line.isChosen && (lines.length === 1 || changeableOf(line) > 0));
+  const chosen = lines.length === 1 ? lines : chosenLines(lines);
   return (
     <p>
       <strong>{jobsText(changeableIn(lines))}</strong>

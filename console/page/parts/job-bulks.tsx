@@ -17,23 +17,22 @@ export function listedRange(from = "", to = ""): { from: string; to: string } {
 }
 
 /** The actions on all jobs of the list. They stay in sight while the list is scrolled. */
-export function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection: JobSelection }) {
-  const known = useTopics();
-  const tracked = known.data?.flatMap((one) => (one.policy.tracking === "full" ? [one.topic] : [])) ?? [];
-  const topics = topic === "" ? tracked : [topic];
+export function Bulks({
+  selection: { topic = "", state, tag, group, from, to },
+}: {
+  selection: JobSelection;
+}) {
+  const topics = useTopicsOf(topic);
   const impossible = topic === "" ? undefined : untrackedTrouble(topic);
-  const which = {
-    topics,
-    ...(tag ? { tag } : {}),
-    ...(group ? { group } : {}),
-    ...listedRange(from, to),
-  };
+  const labels = { ...(tag ? { tag } : {}), ...(group ? { group } : {}) };
+  const which = { topics, ...labels, ...listedRange(from, to) };
   const given = { which, takesSeveral: true, impossible };
+  const jobs = `All waiting jobs ${from || to ? "in this range" : "of the next hour"}`;
   return (
     <section class="bulks" aria-label="Actions on all jobs of this selection">
       <p class="quiet">
         {impossible === undefined
-          ? `All waiting jobs ${from || to ? "in this range" : "due in the next hour"}, whatever their state here:`
+          ? `${jobs}${state ? ", whatever the state filter says" : ""}:`
           : `Not possible: ${impossible}.`}
       </p>
       <div class="buttons">
@@ -56,6 +55,13 @@ export function Bulks({ selection: { topic = "", tag, group, from, to } }: { sel
       </div>
     </section>
   );
+}
+
+/** The topic of the list, or all topics whose jobs can be changed. */
+function useTopicsOf(topic: string): string[] {
+  const { data = [] } = useTopics();
+  if (topic !== "") return [topic];
+  return data.flatMap((one) => (one.policy.tracking === "full" ? [one.topic] : []));
 }
 
 type Given = {
