@@ -9,7 +9,7 @@ import { type Carried, type CarriedAction, createCarried, type Plan } from "./ca
 
 const MOST_BYTES = 1_000_000;
 /** More topics and tags than a person reads in a dialog. */
-export const MOST_LINES = 200;
+const MOST_LINES = 200;
 
 const text = z.optional(z.string());
 /** Only the form. The API checks the values, and the action then fails with the API's error. */
