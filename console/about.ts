@@ -7,6 +7,8 @@ export type About = {
   readonly auth: "none" | "iam" | "bearer";
   /** Whether the server streams the lines of the local stack's log. */
   readonly hasLive: boolean;
+  /** Whether the server refuses each change. Default: it does not. */
+  readonly isViewOnly?: boolean;
 };
 
 /**
@@ -22,6 +24,8 @@ export const LIVE_PATH = "/console/live/events";
 export const HISTORY_PATH = "/console/history";
 /** The path at which the page asks with its key what it must know about its queue. */
 export const ABOUT_PATH = "/console/about";
+/** The path at which the page starts and watches actions on many jobs, which the server carries on. */
+export const ACTIONS_PATH = "/console/actions";
 /** The header with the key of the page's address. */
 export const KEY_HEADER = "x-minutehand-key";
 export const ABOUT_ID = "about";

@@ -1,16 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { refusalOfWebPage } from "../local/web-page.ts";
-import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, HISTORY_PATH, LIVE_PATH } from "./about.ts";
+import { ABOUT_ID, type About, ACTIONS_PATH, ASK, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
 import { ABOUT_PLACE, type PageFiles } from "./build.ts";
-import { historyAsked, type ReadHistory } from "./history.ts";
-import type { Live } from "./live.ts";
+import { isUnder, KEYED_PATHS, type OwnAnswers, ownAnswer } from "./own-answers.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
   css: "text/css; charset=utf-8",
-  json: "application/json",
 };
 
 /** Only own code, own server, no frame. `trusted-types 'none'`: the browser refuses every text that code would parse as HTML. */
@@ -29,14 +27,11 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** What only the local stack knows. */
-type OfLocalStack = { readonly live: Live; readonly history: ReadHistory };
-
 /**
- * Answers `/console`, the page's files and, with `local`, the log lines and the history. Sends `/` there. `false`: another request, left alone. `ownHost`: the
- * only header `Host` that is taken; without it, the names and addresses of loopback are.
+ * Answers `/console`, the page's files, and what the page asks only of its own server. Sends `/` there. `false`: another request, or one that
+ * needs the key, left alone. `ownHost`: the only header `Host` that is taken; without it, the names and addresses of loopback are.
  */
-export function consolePages(files: PageFiles, about: About | typeof ASK, local?: OfLocalStack) {
+export function consolePages(files: PageFiles, about: About | typeof ASK, own: OwnAnswers = {}) {
   const index = Buffer.from(files.get("index.html") ?? [])
     .toString()
     // A function, because in a text `$&` would stand for the replaced text, and a queue's name may contain it.
@@ -44,15 +39,17 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, local?
   return (request: IncomingMessage, response: ServerResponse, ownHost?: string): boolean => {
     const [path = ""] = (request.url ?? "").split("?");
     if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
-    if (about === ASK && (path === ABOUT_PATH || path === HISTORY_PATH)) return false;
+    if (about === ASK && KEYED_PATHS.some((keyed) => isUnder(path, keyed))) return false;
+    const answerOwn = ownAnswer(own, path);
     const name = path.slice(CONSOLE_PATH.length + 1);
     const file = name === "index.html" ? undefined : files.get(name);
-    const isDocument = file === undefined && path !== LIVE_PATH && path !== HISTORY_PATH;
+    const isDocument = file === undefined && path !== LIVE_PATH && answerOwn === undefined;
     const refusal = isDocument
       ? refusalOfDocument(request.headers, ownHost)
       : refusalOfWebPage(request.headers, ownHost);
     if (refusal !== undefined) return answer(response, 403, refusal);
-    if (request.method !== "GET" && request.method !== "HEAD") {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead && !isUnder(path, ACTIONS_PATH)) {
       response.setHeader("allow", "GET, HEAD");
       return answer(response, 405, `the method must be GET or HEAD, got ${request.method}`);
     }
@@ -60,28 +57,17 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, local?
       response.setHeader("location", CONSOLE_PATH);
       return answer(response, 302, `the console is at ${CONSOLE_PATH}`);
     }
-    if (path === LIVE_PATH) {
-      if (!local) return answer(response, 404, "only the local stack streams its log");
-      local.live.stream(request, response);
+    if (answerOwn !== undefined) {
+      answerOwn(request, response);
       return true;
     }
-    if (path === HISTORY_PATH) {
-      if (!local) return answer(response, 404, "there is no history");
-      return answerHistory(local.history, request, response);
-    }
+    if (path === LIVE_PATH) return answer(response, 404, "only the local stack streams its log");
     // The name of a file contains its hash, so a file never changes.
     if (file !== undefined)
       return send(response, 200, name, Buffer.from(file), "max-age=31536000, immutable");
     if (/\.(js|css)$/.test(name)) return answer(response, 404, `there is no file ${JSON.stringify(name)}`);
     return send(response, 200, "index.html", Buffer.from(index), "no-store");
   };
-}
-
-function answerHistory(read: ReadHistory, request: IncomingMessage, response: ServerResponse): true {
-  void read(historyAsked(request.url)).then((history) =>
-    send(response, 200, "history.json", Buffer.from(JSON.stringify(history)), "no-store"),
-  );
-  return true;
 }
 
 /**

@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { refresh } from "./api.ts";
+import { CarriedActions } from "./parts/carried-actions.tsx";
 import { Choice } from "./parts/choice.tsx";
 import { Health } from "./parts/health.tsx";
 import {
@@ -72,6 +73,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
       {!hasBottomBar.value && <Rail path={path} openKeys={openKeys} />}
       <div class="page">
         <header class="top">
+          {hasBottomBar.value && <ViewOnly />}
           {hasBottomBar.value && !isKeyWrong.value && <Health />}
           <SearchBox field={search} />
         </header>
@@ -79,6 +81,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
           <NoticeLine />
           {isKeyWrong.value ? <KeyMissing /> : children}
         </main>
+        <CarriedActions />
       </div>
       {hasBottomBar.value && <BottomBar path={path} openKeys={openKeys} />}
       <p class="hidden" aria-live="polite">
@@ -98,6 +101,7 @@ function Rail({ path, openKeys }: BarProps) {
       <a class="brand" href={addresses.overview}>
         Minutehand <span>{about.queue}</span>
       </a>
+      <ViewOnly />
       {!isKeyWrong.value && <Health />}
       <nav aria-label="Views">
         <Links views={VIEWS} path={path} />
@@ -105,6 +109,10 @@ function Rail({ path, openKeys }: BarProps) {
       <Settings openKeys={openKeys} />
     </div>
   );
+}
+
+function ViewOnly() {
+  return about.isViewOnly ? <span class="badge held">view only</span> : null;
 }
 
 /** The lower edge of a narrow window. */

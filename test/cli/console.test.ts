@@ -2,14 +2,18 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ABOUT_PATH, type About, HISTORY_PATH, KEY_HEADER } from "../../console/about.ts";
+import { ABOUT_PATH, type About, ACTIONS_PATH, HISTORY_PATH, KEY_HEADER } from "../../console/about.ts";
+import { SIZES } from "../../src/core/work-sizes.ts";
 import { type Asked, ask } from "../console/ask.ts";
 import { beyondLoopback, listenersOf } from "../security/listeners.ts";
+import { createApi } from "../support/api.ts";
+import { createWorld } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
-import { serveApi } from "./served-api.ts";
+import { type ServedApi, serveApi } from "./served-api.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const ADDRESS = /http:\/\/minutehand-[0-9a-f]{32}\.localhost:\d+\/console#key=[0-9a-f-]{36}/;
@@ -170,5 +174,83 @@ describe("minutehand console", () => {
     const { code, out, err } = await type(undefined, ["console", ...args], { env: {} });
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err).toMatch(message);
+  });
+
+  test("--view-only tells its page so, and refuses each change", async () => {
+    await using api = await serveApi();
+    await using command = start(["--url", api.url, "--port", "0", "--view-only"]);
+    const { origin, key } = await command.opened();
+    expect(await aboutAt(origin, key)).toMatchObject({ isViewOnly: true });
+    expect((await ask(origin, "/topics", withKey(key))).status).toBe(200);
+    const paused = await ask(origin, "/topics/orders/pause", { ...withKey(key), method: "POST" });
+    expect(JSON.parse(paused.text)).toMatchObject({
+      ...{ status: 403, code: "forbidden", detail: expect.stringContaining("--view-only") },
+    });
+  });
+});
+
+describe("Ctrl-C during an action on many jobs", () => {
+  const TAG = "it's a sale";
+  const RANGE = { from: "2026-03-01T12:00:00.000Z", to: "2026-03-01T16:00:00.000Z" };
+
+  async function fileFive({ call }: ServedApi): Promise<void> {
+    const job = { topic: "orders", body: {}, tag: TAG, dueAt: "2026-03-01T14:00:00Z" };
+    const { json } = await call("POST", "/jobs/batch", {
+      body: { jobs: Array.from({ length: 5 }, () => job) },
+    });
+    expect(json.results).toHaveLength(5);
+  }
+
+  /** How often each job was changed. A cancelled job keeps its revision. */
+  async function changesOf({ call }: ServedApi): Promise<unknown[]> {
+    const { json } = await call("GET", "/jobs?to=2026-03-02T16:00:00Z");
+    const jobs = json.jobs as { revision: number; state: string }[];
+    return jobs.map(({ revision, state }) => revision + Number(state === "cancelled"));
+  }
+
+  /** The words of a command as a shell splits them. */
+  const wordsOf = (command: string) =>
+    [...command.matchAll(/(?:\\'|[^\s']|'[^']*')+/g)].map(([word]) =>
+      word.replaceAll("'\\''", "\0").replaceAll("'", "").replaceAll("\0", "'"),
+    );
+
+  test.each([
+    { action: "cancel" },
+    { action: "run", ratePerSecond: 5 },
+    { action: "move", shift: "1h" },
+    { action: "move", dueAt: "2026-03-01T15:00:00.000Z", reason: "no van" },
+    { action: "move", delay: 7200, ratePerSecond: 0.5 },
+  ])("prints the command that does the rest of %j, and changes no job twice", async (change) => {
+    await using api = await serveApi(createApi(createWorld({}, { ...SIZES, bulkJobs: 2 })));
+    await fileFive(api);
+    await using command = start(["--url", api.url, "--port", "0"]);
+    const { origin, key } = await command.opened();
+    // The API answers the second part only after Ctrl-C.
+    const [reached, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const before = api.authorizations.length;
+    api.world.pool.hooks.before = async ({ operation }) => {
+      if (operation !== "page" || api.authorizations.length !== before + 2) return;
+      reached.resolve();
+      await over.promise;
+    };
+    const plan = { change, lines: [{ which: { topic: "orders", tag: TAG, ...RANGE }, counted: 5 }] };
+    const started = { ...withKey(key), method: "POST", body: JSON.stringify(plan) };
+    expect((await ask(origin, ACTIONS_PATH, started)).status).toBe(201);
+    await reached.promise;
+    command.child.kill("SIGINT");
+    // So long the command has surely got the signal.
+    await setTimeout(300);
+    over.resolve();
+    expect(await command.closed).toEqual([130, null]);
+    const [, printed = ""] =
+      /^the console was changing jobs of orders \(\w+\): 4 jobs of 5 changed; to continue, run: (.*)\n$/.exec(
+        command.said.err,
+      ) ?? [];
+    const [program, ...args] = wordsOf(printed);
+    expect(program).toBe("minutehand");
+    delete api.world.pool.hooks.before;
+    const rest = await type(api, args, { env: {} });
+    expect(rest).toMatchObject({ code: 0, err: "", out: expect.stringMatching(/ 1 job of orders /) });
+    expect(await changesOf(api)).toEqual([1, 1, 1, 1, 1]);
   });
 });

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { About } from "../../console/about.ts";
+import { carriedRoute } from "../../console/carried-route.ts";
 import { createLive } from "../../console/live.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
@@ -214,8 +215,7 @@ describe("the stream of log lines", () => {
   test("ends at once for HEAD", async () => {
     const live = createLive();
     live.add({ text: "a line", at: 0 });
-    const history = async () => ({ why: "nothing has run" });
-    const local = await serve(consolePages(files, ABOUT, { live, history }));
+    const local = await serve(consolePages(files, ABOUT, { [LIVE_PATH]: live.stream }));
     const answered = await ask(local, "/console/live/events", { method: "HEAD" });
     expect(answered).toMatchObject({ status: 200, text: "" });
     expect(answered.headers).toMatchObject({
