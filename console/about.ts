@@ -18,6 +18,8 @@ export const ASK = "ask";
 export const CONSOLE_PATH = "/console";
 /** The path at which the local stack streams the lines of its log, as server-sent events. */
 export const LIVE_PATH = "/console/live/events";
+/** The path at which the page reads the log of a job: `?job=ID`. */
+export const LOGS_PATH = "/console/logs";
 /** The path at which the page asks with its key what it must know about its queue. */
 export const ABOUT_PATH = "/console/about";
 /** The header with the key of the page's address. */

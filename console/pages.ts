@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { refusalOfWebPage } from "../local/web-page.ts";
-import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
+import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, LIVE_PATH, LOGS_PATH } from "./about.ts";
 import { ABOUT_PLACE, type PageFiles } from "./build.ts";
-import type { Live } from "./live.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -26,11 +25,16 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 };
 
+/** What only the page of a console asks of its own server, by path. */
+type OwnAnswers = Readonly<Record<string, (request: IncomingMessage, response: ServerResponse) => void>>;
+/** With a key, the server that checks the key answers these. */
+const KEYED = [ABOUT_PATH, LOGS_PATH];
+
 /**
- * Answers `/console`, the page's files and, with `live`, the log lines. Sends `/` there. `false`: another request, left alone. `ownHost`: the
- * only header `Host` that is taken; without it, the names and addresses of loopback are.
+ * Answers `/console`, the page's files and the paths of `own`, such as the log lines of the local stack. Sends `/` there. `false`: another
+ * request, left alone. `ownHost`: the only header `Host` that is taken; without it, the names and addresses of loopback are.
  */
-export function consolePages(files: PageFiles, about: About | typeof ASK, live?: Live) {
+export function consolePages(files: PageFiles, about: About | typeof ASK, own: OwnAnswers = {}) {
   const index = Buffer.from(files.get("index.html") ?? [])
     .toString()
     // A function, because in a text `$&` would stand for the replaced text, and a queue's name may contain it.
@@ -38,10 +42,11 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
   return (request: IncomingMessage, response: ServerResponse, ownHost?: string): boolean => {
     const [path = ""] = (request.url ?? "").split("?");
     if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
-    if (path === ABOUT_PATH && about === ASK) return false;
+    if (KEYED.includes(path) && about === ASK) return false;
     const name = path.slice(CONSOLE_PATH.length + 1);
     const file = name === "index.html" ? undefined : files.get(name);
-    const isDocument = file === undefined && path !== LIVE_PATH;
+    const isOwn = path === LIVE_PATH || own[path] !== undefined;
+    const isDocument = file === undefined && !isOwn;
     const refusal = isDocument
       ? refusalOfDocument(request.headers, ownHost)
       : refusalOfWebPage(request.headers, ownHost);
@@ -54,9 +59,10 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
       response.setHeader("location", CONSOLE_PATH);
       return answer(response, 302, `the console is at ${CONSOLE_PATH}`);
     }
-    if (path === LIVE_PATH) {
-      if (!live) return answer(response, 404, "only the local stack streams its log");
-      live.stream(request, response);
+    if (isOwn) {
+      const answerOwn = own[path];
+      if (!answerOwn) return answer(response, 404, "only the local stack streams its log");
+      answerOwn(request, response);
       return true;
     }
     // The name of a file contains its hash, so a file never changes.

@@ -2,10 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { closeServer, listenOnBothLoopbacks, readRequestBody } from "../local/loopback-server.ts";
 import { refusalOfWebPage } from "../local/web-page.ts";
 import type { Authorize, Outgoing } from "../src/client/authorize.ts";
-import { type ErrorCode, MinutehandError, reasonOf } from "../src/core/errors.ts";
+import { type ErrorCode, MinutehandError, messageOf, reasonOf } from "../src/core/errors.ts";
 import { MAX_ANSWER_BYTES, readAnswer } from "../src/general/read-answer.ts";
 import { isSameText } from "../src/general/same-text.ts";
-import { ABOUT_PATH, type About, KEY_HEADER } from "./about.ts";
+import { ABOUT_PATH, type About, KEY_HEADER, LOGS_PATH } from "./about.ts";
+import type { JobLog } from "./job-logs.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
@@ -22,6 +23,8 @@ export type ProxyOptions = {
   readonly pages: (request: IncomingMessage, response: ServerResponse, ownHost: string) => boolean;
   /** What the page gets at `ABOUT_PATH`, with the key. */
   readonly about: About;
+  /** Reads the log of a job at `LOGS_PATH`, with the key. Throws `MinutehandError`. */
+  readonly log?: (job: string, signal: AbortSignal) => Promise<JobLog>;
   readonly url: string;
   readonly authorize: Authorize;
   /** The key that each call must have. It keeps other users and programs of this machine from calling with the user's credentials. */
@@ -63,6 +66,7 @@ async function answer(
   if (refusal !== undefined) return refuse(response, refusal);
   if (request.url === ABOUT_PATH) return json(response, 200, "application/json", options.about);
   const { method = "", url: path = "" } = request;
+  if (path.split("?")[0] === LOGS_PATH) return answerLog(options, path, response);
   const target = targetOf(options.url, path);
   if (target === undefined) {
     const detail = `the path must begin with "/" and must not leave ${baseOf(options.url)}, got ${JSON.stringify(request.url)}`;
@@ -80,6 +84,21 @@ async function answer(
   if (left.signal.aborted) return;
   if (!isAnswer(found)) return problem(response, problemOf(options, found));
   passOn(options.url, found, response);
+}
+
+async function answerLog({ log }: ProxyOptions, path: string, response: ServerResponse): Promise<void> {
+  const id = new URL(path, "http://localhost").searchParams.get("job") ?? "";
+  const left = new AbortController();
+  response.on("close", () => left.abort());
+  try {
+    if (log === undefined) throw new MinutehandError("unavailable", "this console reads no logs");
+    json(response, 200, "application/json", await log(id, left.signal));
+  } catch (error) {
+    if (left.signal.aborted) return;
+    const code = error instanceof MinutehandError ? error.code : "unavailable";
+    const status = { forbidden: 403, "job-not-found": 404, "bad-request": 400 }[code as string] ?? 502;
+    problem(response, { status, code, detail: messageOf(error) });
+  }
 }
 
 type Refusal = {

@@ -1,5 +1,5 @@
 import { printable } from "./printable.ts";
-import { isLoggedError, shortFrame, traceLines } from "./stack-trace.ts";
+import { isLoggedError, shortFrame, traceLines, wholeTrace } from "./stack-trace.ts";
 
 /** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;
@@ -12,6 +12,10 @@ export type LogLine = {
   readonly topic?: string;
   /** The id of the job that the line is about. Absent if the line is about no job, or about many. */
   readonly job?: string;
+  /** The type of the job event that the line is about, such as `failed`. Absent from other lines. */
+  readonly event?: string;
+  /** The whole stack traces of the errors that the line names, with the frames of packages. Absent if there is none. */
+  readonly trace?: string;
 };
 
 type LogRecord = Readonly<Record<string, unknown>>;
@@ -55,12 +59,22 @@ export function formatLogLine(
   const [head] = trace;
   if (head !== undefined && text.endsWith(`  ${head}`)) trace.shift();
   const indented = trace.map((one) => INDENT + shortened(one));
-  return { text: [text, ...indented].map(withoutControls).join("\n"), at, ...subjectOf(record) };
+  const whole = errors.flatMap((error) => wholeTrace(error, codeDir)).map(withoutControls);
+  return {
+    text: [text, ...indented].map(withoutControls).join("\n"),
+    at,
+    ...subjectOf(record),
+    ...(whole.length > 0 && { trace: whole.join("\n") }),
+  };
 }
 
-/** The topic and the job of a record. A handler's logger may give these fields other values than texts. */
-function subjectOf({ topic, id }: LogRecord = {}): Pick<LogLine, "topic" | "job"> {
-  return { ...(typeof topic === "string" && { topic }), ...(typeof id === "string" && { job: id }) };
+/** The topic, the job and the event of a record. A handler's logger may give these fields other values than texts. */
+function subjectOf({ topic, id, type, message }: LogRecord = {}): Pick<LogLine, "topic" | "job" | "event"> {
+  return {
+    ...(typeof topic === "string" && { topic }),
+    ...(typeof id === "string" && { job: id }),
+    ...(typeof type === "string" && message === `job ${type}` && { event: type }),
+  };
 }
 
 function timeOf(record: LogRecord | undefined, writtenAt: number): number {

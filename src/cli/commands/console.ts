@@ -5,6 +5,7 @@ import { LocalError } from "../../../local/local-error.ts";
 import { authorizeBy } from "../../client/authorize.ts";
 import { wholeNumber } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
+import { cloudLog } from "../cloud-log.ts";
 import { examples } from "../examples.ts";
 import { type Open, withHint } from "../session.ts";
 import type { Target } from "../target.ts";
@@ -32,8 +33,9 @@ export function addConsole(program: Command, open: Open): void {
       CONSOLE_PORT,
     )
     .action(async ({ port }: { port: number }) => {
-      const { output, target, surroundings } = open();
+      const { output, target, client, surroundings } = open();
       const found = await target();
+      const api = await client();
       surroundings.endUnread();
       const { consolePages } = await import("../../../console/pages.ts");
       const { readPageFiles } = await import("../../../console/page-files.ts");
@@ -42,7 +44,8 @@ export function addConsole(program: Command, open: Open): void {
       const pages = consolePages(await readPageFiles(), ASK);
       const key = randomUUID();
       const host = `minutehand-${randomBytes(16).toString("hex")}.localhost`;
-      const options = { pages, about: aboutOf(found), url: found.url, authorize, key, host, port };
+      const log = (job: string, signal: AbortSignal) => cloudLog(api, job, surroundings.clock(), signal);
+      const options = { pages, about: aboutOf(found), log, url: found.url, authorize, key, host, port };
       const proxy = await openProxy(options).catch((error: unknown) => {
         throw error instanceof LocalError ? new CliError(error.message) : error;
       });

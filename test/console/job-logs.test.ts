@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { createJobLogs } from "../../console/job-logs.ts";
+
+const textsOf = (logs: ReturnType<typeof createJobLogs>, job: string) =>
+  logs.of(job).lines.map(({ text }) => text);
+
+test("the lines of a failed job stay, however many lines other jobs write", () => {
+  const logs = createJobLogs();
+  logs.add({ text: "started", at: 1, job: "a", event: "started" });
+  logs.add({ text: "threw", at: 2, job: "a", event: "threw", trace: "Error: no\n at x" });
+  logs.add({ text: "failed", at: 3, job: "a", event: "failed" });
+  for (let number = 0; number < 5000; number++)
+    logs.add({ text: "done", at: 4, job: `b${number}`, event: "done" });
+  expect(logs.of("a")).toEqual({
+    lines: [
+      { text: "started", at: 1 },
+      { text: "threw", at: 2, trace: "Error: no\n at x" },
+      { text: "failed", at: 3 },
+    ],
+    isWhole: true,
+  });
+  expect(textsOf(logs, "b0")).toEqual([]);
+  expect(textsOf(logs, "b4999")).toEqual(["done"]);
+  logs.add({ text: "started again", at: 9, job: "a", event: "started" });
+  expect(textsOf(logs, "a")).toEqual(["started", "threw", "failed", "started again"]);
+});
+
+test("lines about no job are not kept", () => {
+  const logs = createJobLogs();
+  logs.add({ text: "warning: no job", at: 1 });
+  expect(textsOf(logs, "")).toEqual([]);
+});
+
+test("the jobs that failed last keep their lines", () => {
+  const logs = createJobLogs();
+  for (let number = 0; number < 250; number++)
+    logs.add({ text: "no", at: 1, job: `a${number}`, event: "failed" });
+  expect(textsOf(logs, "a49")).toEqual([]);
+  expect(textsOf(logs, "a50")).toEqual(["no"]);
+  logs.add({ text: "again", at: 2, job: "a50", event: "failed" });
+  logs.add({ text: "no", at: 2, job: "b", event: "failed" });
+  expect(textsOf(logs, "a50")).toEqual(["no", "again"]);
+  expect(textsOf(logs, "a51")).toEqual([]);
+});
+
+test("a job keeps its last lines, up to a number and a length", () => {
+  const logs = createJobLogs();
+  for (let number = 0; number < 300; number++)
+    logs.add({ text: `${number}`, at: 1, job: "a", event: "failed" });
+  expect(logs.of("a").lines).toHaveLength(200);
+  expect(logs.of("a")).toMatchObject({ lines: { 0: { text: "100" } }, isWhole: false });
+  for (let number = 0; number < 9; number++)
+    logs.add({ text: `${number}`, at: 1, job: "b", trace: "x".repeat(30_000) });
+  expect(textsOf(logs, "b")).toEqual(["5", "6", "7", "8"]);
+  // The last line is kept, however long it is.
+  logs.add({ text: "x".repeat(300_000), at: 1, job: "b" });
+  expect(logs.of("b").lines).toHaveLength(1);
+});
