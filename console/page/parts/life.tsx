@@ -61,7 +61,7 @@ function Details({ event, by }: { event: Event; by: number | undefined }) {
     <>
       {event.dueAt !== undefined && (
         <div class="quiet">
-          due <Time at={event.dueAt} />
+          {event.event === "retried" ? "retry at" : "due"} <Time at={event.dueAt} />
           {by !== undefined && movedText(by)}
         </div>
       )}
