@@ -15,7 +15,6 @@ import { Time } from "../parts/time.tsx";
 import { Trace } from "../parts/trace.tsx";
 import { NeverFiled, Why } from "../parts/why.tsx";
 import { useJob, useTopics } from "../reads.ts";
-import "./job.css";
 
 export function JobView({ id = "" }: { id?: string }) {
   const job = useJob(id);
