@@ -82,7 +82,7 @@ function whyRetrying(job: Job, start: number): Why | undefined {
   const next = [` Attempt ${attempt + 1} starts `, new Date(start), "."];
   if (asked !== undefined && (failed === undefined || failed.at < asked.at))
     return [`The handler of attempt ${attempt} asked `, new Date(asked.at), " to run again.", ...next];
-  const error = quoted(failed?.error ?? lastError);
+  const error = quoted(lastError ?? failed?.error);
   return [
     `Attempt ${attempt} of ${maxAttempts} failed`,
     ...part(" ", failed?.at),
@@ -154,7 +154,7 @@ function consumerText(topic: Topic | undefined): string {
 function whyDead(job: Job): Why {
   const { attempt, maxAttempts, finishedAt } = job;
   const death = lastOf(job, "dead");
-  const error = quoted(death?.error ?? job.lastError);
+  const error = quoted(job.lastError ?? death?.error);
   const why = error === undefined ? "" : `: ${error}`;
   const isRun = death === undefined ? attempt > 0 : death.attempt !== undefined;
   const how = !isRun

@@ -20,50 +20,52 @@ export function Attempts({ job }: { job: JobJson }) {
   return (
     <section class="panel" aria-labelledby="attempts-title">
       <h2 id="attempts-title">Attempts</h2>
-      <div class="attempts">
-        <table class="data">
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Attempt
-              </th>
-              <th scope="col">Started</th>
-              <th scope="col" class="number">
-                Late
-              </th>
-              <th scope="col" class="number">
-                Took
-              </th>
-              <th scope="col">Outcome</th>
-            </tr>
-          </thead>
-          <tbody>
-            {attempts.map((attempt, index) => (
-              <Line key={index} attempt={attempt} most={job.maxAttempts} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <table class="data attempts">
+        <thead>
+          <tr>
+            <th scope="col">Attempt</th>
+            <th scope="col">Outcome</th>
+            <th scope="col">Started</th>
+            <th scope="col" class="number">
+              Late
+            </th>
+            <th scope="col" class="number">
+              Took
+            </th>
+          </tr>
+        </thead>
+        {attempts.map((attempt, index) => (
+          <Lines key={index} attempt={attempt} most={job.maxAttempts} />
+        ))}
+      </table>
     </section>
   );
 }
 
-function Line({ attempt: { attempt, started, lateness, took, outcome, error }, most }: LineProps) {
+function Lines({ attempt: { attempt, started, lateness, took, outcome, error }, most }: LineProps) {
   return (
-    <tr>
-      <td class="number">
-        {attempt} of {most}
-      </td>
-      <td>
-        {started === undefined ? <span class="quiet">not kept</span> : <Time at={started} show="time" />}
-      </td>
-      <td class="number">{lateness === undefined ? "" : durationText(lateness * 1000)}</td>
-      <td class="number">{took === undefined ? "" : durationText(took)}</td>
-      <td>
-        <span class={`dot ${COLOURS[outcome]}`} aria-hidden="true" /> {outcome}
-        {error !== undefined && <span class="attempt-error">{withVisibleMarks(firstLine(error))}</span>}
-      </td>
-    </tr>
+    <tbody>
+      <tr>
+        <td class="nowrap">
+          {attempt} of {most}
+        </td>
+        <td>
+          <span class={`dot ${COLOURS[outcome]}`} aria-hidden="true" /> {outcome}
+        </td>
+        <td>
+          {started === undefined ? <span class="quiet">not kept</span> : <Time at={started} show="time" />}
+        </td>
+        <td class="number">{lateness === undefined ? "" : durationText(lateness * 1000)}</td>
+        <td class="number">{took === undefined ? "" : durationText(took)}</td>
+      </tr>
+      {error !== undefined && (
+        <tr>
+          <td colSpan={5} class="attempt-error">
+            {withVisibleMarks(firstLine(error))}
+          </td>
+        </tr>
+      )}
+    </tbody>
   );
 }
 

@@ -110,6 +110,10 @@ function textOf(
       return "waits for the next attempt";
     case "asked-to-retry":
       return `asked to run again after${run}`;
+    case "dead":
+      return attempt === undefined ? event : `dead after${run}`;
+    case "done":
+      return attempt === undefined ? event : `done in${run}`;
     default:
       return `${event}${run}`;
   }
