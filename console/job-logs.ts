@@ -8,8 +8,14 @@ const CHARACTERS_A_JOB = 128 * 1024;
 /** So many other jobs keep their lines: one of them may fail next. */
 const OTHER_JOBS = 500;
 const FAILURES = ["failed", "threw", "dead"];
+/** Events that end a run. */
+const ENDS = ["done", "failed", "dead", "cancelled", "expired", "asked-to-retry", "moved"];
+/** A crash ends runs without an event, so so many runs of a process, and so many processes, are remembered at most. */
+const RUNS_A_PROCESS = 50;
+const PROCESSES = 100;
 
-export type JobLogLine = Pick<LogLine, "text" | "at" | "trace">;
+/** `isShared`: the line names no job, and its function ran several jobs when it wrote the line. */
+export type JobLogLine = Pick<LogLine, "text" | "at" | "trace"> & { readonly isShared?: boolean };
 /** The lines of a job, the oldest first. `isWhole`: false if there may be others. */
 export type JobLog = { readonly lines: readonly JobLogLine[]; readonly isWhole: boolean };
 
@@ -23,19 +29,31 @@ export type JobLogs = {
 export function createJobLogs(): JobLogs {
   const failed = new Map<string, JobLog>();
   const others = new Map<string, JobLog>();
+  const runs = new Map<number, ReadonlySet<string>>();
 
   function of(job: string): JobLog {
     return failed.get(job) ?? others.get(job) ?? { lines: [], isWhole: true };
   }
 
+  function addTo(job: string, line: JobLogLine, isFailure: boolean): void {
+    const log = withLine(of(job), line);
+    const hasFailed = failed.has(job) || isFailure;
+    others.delete(job);
+    keep(hasFailed ? failed : others, job, log, hasFailed ? FAILED_JOBS : OTHER_JOBS);
+  }
+
   return {
     of,
-    add({ job, event = "", text, at, trace }) {
-      if (job === undefined) return;
-      const log = withLine(of(job), { text, at, ...(trace !== undefined && { trace }) });
-      const hasFailed = failed.has(job) || FAILURES.includes(event);
-      others.delete(job);
-      keep(hasFailed ? failed : others, job, log, hasFailed ? FAILED_JOBS : OTHER_JOBS);
+    add({ job, event = "", text, at, trace, pid }) {
+      const line = { text, at, ...(trace !== undefined && { trace }) };
+      const running = (pid === undefined ? undefined : runs.get(pid)) ?? new Set();
+      if (job === undefined) {
+        const isShared = running.size > 1;
+        for (const one of running) addTo(one, { ...line, ...(isShared && { isShared }) }, false);
+        return;
+      }
+      addTo(job, line, FAILURES.includes(event));
+      if (pid !== undefined) keep(runs, pid, runningAfter(running, job, event), PROCESSES);
     },
     answer(request, response) {
       const { searchParams } = new URL(request.url ?? "", "http://localhost");
@@ -52,12 +70,17 @@ export function createJobLogs(): JobLogs {
   };
 }
 
-/** A map begins with the job that was heard of longest ago. */
-function keep(jobs: Map<string, JobLog>, job: string, log: JobLog, most: number): void {
-  jobs.delete(job);
-  jobs.set(job, log);
-  const [oldest] = jobs.keys();
-  if (jobs.size > most && oldest !== undefined) jobs.delete(oldest);
+/** A map begins with the entry that was heard of longest ago. */
+function keep<Key, Value>(entries: Map<Key, Value>, key: Key, value: Value, most: number): void {
+  entries.delete(key);
+  entries.set(key, value);
+  const [oldest] = entries.keys();
+  if (entries.size > most && oldest !== undefined) entries.delete(oldest);
+}
+
+function runningAfter(running: ReadonlySet<string>, job: string, event: string): ReadonlySet<string> {
+  if (event === "started") return new Set([...running, job].slice(-RUNS_A_PROCESS));
+  return ENDS.includes(event) ? new Set([...running].filter((one) => one !== job)) : running;
 }
 
 function withLine({ lines, isWhole }: JobLog, line: JobLogLine): JobLog {

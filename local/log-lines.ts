@@ -16,6 +16,8 @@ export type LogLine = {
   readonly event?: string;
   /** The whole stack traces of the errors that the line names, with the frames of packages. Absent if there is none. */
   readonly trace?: string;
+  /** The id of the process of a function that wrote the line. Absent from lines of the runner. */
+  readonly pid?: number;
 };
 
 type LogRecord = Readonly<Record<string, unknown>>;

@@ -25,6 +25,22 @@ test("the lines of a failed job stay, however many lines other jobs write", () =
   expect(textsOf(logs, "a")).toEqual(["started", "threw", "failed", "started again"]);
 });
 
+test("what a function wrote while it ran a job is of the job, although it does not name the job", () => {
+  const logs = createJobLogs();
+  const [text, at] = ["calls the bank", 1];
+  logs.add({ text: "started", at, job: "a", event: "started", pid: 7 });
+  logs.add({ text, at, pid: 7 });
+  logs.add({ text: "of another process", at, pid: 8 });
+  logs.add({ text: "of the runner", at });
+  logs.add({ text: "started", at, job: "b", event: "started", pid: 7 });
+  logs.add({ text: "of one of them", at, pid: 7 });
+  logs.add({ text: "failed", at, job: "a", event: "failed", pid: 7 });
+  logs.add({ text: "after it", at, pid: 7 });
+  expect(textsOf(logs, "a")).toEqual(["started", text, "of one of them", "failed"]);
+  expect(textsOf(logs, "b")).toEqual(["started", "of one of them", "after it"]);
+  expect(logs.of("a").lines.map(({ isShared }) => isShared)).toEqual([undefined, undefined, true, undefined]);
+});
+
 test("lines about no job are not kept", () => {
   const logs = createJobLogs();
   logs.add({ text: "warning: no job", at: 1 });

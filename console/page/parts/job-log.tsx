@@ -103,7 +103,12 @@ function Lines({ log: { lines, isWhole } }: { log: JobLog }) {
         ))}
       </section>
       <p class="quiet">
-        The times are {zoneName(now.value, zone.value)}. Only lines that name the job's id are shown.
+        The times are {zoneName(now.value, zone.value)}.{" "}
+        {about.hasLive
+          ? "Shown are the lines that name the job's id, and what its function wrote while the job ran."
+          : "Only lines that name the job's id are shown."}
+        {lines.some(({ isShared }) => isShared) &&
+          " The function ran other jobs at the same time, so a grey line may be of one of these."}
       </p>
     </>
   );
@@ -112,7 +117,7 @@ function Lines({ log: { lines, isWhole } }: { log: JobLog }) {
 function Line({ line }: { line: JobLogLine }) {
   const text = withVisibleMarks(textOn(clockText(line.at, zone.value), line));
   const [head = "", ...rest] = text.split("\n");
-  const kind = kindOf(line);
+  const kind = line.isShared ? "quiet" : kindOf(line);
   if (rest.length === 0) return <pre class={`text log-line ${kind}`}>{head}</pre>;
   return (
     <details>
