@@ -32,7 +32,7 @@ test("the life of a job says what happened, how late its run was, and what comes
     expect.stringMatching(/^▶\nstarted attempt 1, \d.* late$/),
     "✕\nfailed attempt 1",
     "↻\nwaits for the next attempt",
-    "…\nstarts attempt 2 of 3",
+    "…\nwaits for attempt 2 of 3, which starts",
   ]);
   expect(texts.join()).toContain("the shop answered 503");
   expect(texts[1]).toMatch(/ after the event before$/);
@@ -53,7 +53,10 @@ test("a job's page says in a sentence why the job has not run, or how it ended",
   const said = async (id: string) => {
     await page.goto(`${inject("stackUrl")}/console/jobs/${id}`);
     await why.waitFor();
-    return ((await why.textContent()) ?? "").replaceAll(new RegExp(`${TIME} \\([^)]+\\)`, "g"), "TIME");
+    return ((await why.textContent()) ?? "").replaceAll(
+      new RegExp(String.raw`${TIME} \S+ \([^)]+\)`, "g"),
+      "TIME",
+    );
   };
   const WAITS = "Why has it not run yet? ";
   expect(await said(scene.waiting.id)).toBe(`${WAITS}It is due later: it starts TIME.`);
@@ -86,7 +89,7 @@ test("the page of a failed job has its attempts, its stack trace and its log, al
   const lines = page.getByRole("region", { name: "Lines of the log" });
   await lines.getByText(/threw in attempt 1$/).click();
   await lines.getByText(/^\s*Error: no bank/).waitFor();
-  await lines.getByText(/reminder attempt=1/).waitFor();
+  await lines.getByText(/reminder id=\S+ attempt=1/).waitFor();
   await lines.getByText(/done in attempt 2$/).waitFor();
   const trace = page.getByRole("region", { name: "Stack trace of the last error" });
   await trace.getByText(/at .*reminders\.ts:\d+/).waitFor();
