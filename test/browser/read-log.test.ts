@@ -43,13 +43,12 @@ test("the log of a deployed queue's job is read when the user asks, or the page 
   const job = await api.enqueue("work", {}, { delay: "1h", key: "read-log" });
   const page = await browser.open("/console/nothing", { base });
   // The API of the local stack knows no log group.
-  await page.route(`**/jobs/${job.id}`, async (route) => {
-    if (route.request().resourceType() === "document") return route.continue();
-    const answered = await route.fetch();
-    const named = logUrl("eu-central-1", inConsole("/aws/lambda/Work"), `"${job.id}"`, 1000);
-    const json = { ...(await answered.json()), logUrl: named, lastError: "no bank" };
-    await route.fulfill({ response: answered, json });
-  });
+  const named = logUrl("eu-central-1", inConsole("/aws/lambda/Work"), `"${job.id}"`, 1000);
+  await page.route(
+    ({ pathname }) => pathname === `/jobs/${job.id}`,
+    async (route) =>
+      route.fulfill({ json: { ...(await api.get(job.id)), logUrl: named, lastError: "no bank" } }),
+  );
   answerLog = () => Promise.reject(new MinutehandError("forbidden", "you need logs:FilterLogEvents"));
   await page.goto(`${base}/console/jobs/${job.id}#key=${KEY}`);
   await page.getByText("The lines are read with your own AWS credentials").waitFor();
