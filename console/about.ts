@@ -22,6 +22,8 @@ export const CONSOLE_PATH = "/console";
 export const LIVE_PATH = "/console/live/events";
 /** The path at which the server says what the runs of each topic were like. */
 export const HISTORY_PATH = "/console/history";
+/** The path at which the page reads the log of a job: `?job=ID`. */
+export const LOGS_PATH = "/console/logs";
 /** The path at which the page asks with its key what it must know about its queue. */
 export const ABOUT_PATH = "/console/about";
 /** The path at which the page starts and watches actions on many jobs, which the server carries on. */

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { StackConsole } from "../local/embedded-stack.ts";
 import type { Call } from "../src/client/call.ts";
-import { ACTIONS_PATH, CONSOLE_PATH, HISTORY_PATH, LIVE_PATH } from "./about.ts";
+import { ACTIONS_PATH, CONSOLE_PATH, HISTORY_PATH, LIVE_PATH, LOGS_PATH } from "./about.ts";
 import { callForActions } from "./call-for-actions.ts";
 import { carriedRoute } from "./carried-route.ts";
+import { createJobLogs } from "./job-logs.ts";
 import { createLive } from "./live.ts";
 import { createLocalHistory } from "./local-history.ts";
 import { answerHistory } from "./own-answers.ts";
@@ -16,9 +17,11 @@ export async function localConsole(): Promise<StackConsole> {
   const actions = carriedRoute(callOwnStack);
   let clock: () => number = Date.now;
   const history = createLocalHistory(() => clock());
+  const logs = createJobLogs();
   const about = { queue: "local stack", auth: "none", hasLive: true } as const;
   const own = {
     [LIVE_PATH]: live.stream,
+    [LOGS_PATH]: logs.answer,
     [ACTIONS_PATH]: actions.answer,
     [HISTORY_PATH]: answerHistory(async (asked) => history.read(asked)),
   };
@@ -31,6 +34,7 @@ export async function localConsole(): Promise<StackConsole> {
     onLine: (line) => {
       live.add(line);
       history.add(line);
+      logs.add(line);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { printable } from "./printable.ts";
-import { isLoggedError, shortFrame, traceLines } from "./stack-trace.ts";
+import { isLoggedError, shortFrame, traceLines, wholeTrace } from "./stack-trace.ts";
 
 /** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;
@@ -14,6 +14,10 @@ export type LogLine = {
   readonly job?: string;
   /** The record of the job event that the line tells. Absent if the line tells none. */
   readonly event?: LogRecord;
+  /** The whole stack traces of the errors that the line names, with the frames of packages. Absent if there is none. */
+  readonly trace?: string;
+  /** The id of the process of a function that wrote the line. Absent from lines of the runner. */
+  readonly pid?: number;
 };
 
 type LogRecord = Readonly<Record<string, unknown>>;
@@ -57,8 +61,14 @@ export function formatLogLine(
   const [head] = trace;
   if (head !== undefined && text.endsWith(`  ${head}`)) trace.shift();
   const indented = trace.map((one) => INDENT + shortened(one));
-  const event = record && isEvent(record) ? { event: record } : {};
-  return { text: [text, ...indented].map(withoutControls).join("\n"), at, ...subjectOf(record), ...event };
+  const whole = errors.flatMap((error) => wholeTrace(error, codeDir)).map(withoutControls);
+  return {
+    text: [text, ...indented].map(withoutControls).join("\n"),
+    at,
+    ...subjectOf(record),
+    ...(record && isEvent(record) && { event: record }),
+    ...(whole.length > 0 && { trace: whole.join("\n") }),
+  };
 }
 
 function isEvent({ message, type }: LogRecord): boolean {

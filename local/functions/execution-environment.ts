@@ -47,8 +47,17 @@ export type EnvironmentHost = {
   /** Endpoints, region, credentials: environment variables beside those of the template. */
   readonly variables: Readonly<Record<string, string>>;
   readonly clock: Pick<MovingClock, "now" | "ahead">;
-  /** Called with each line that a function writes, with the folder of its code and with the time of the line, ms since the epoch. */
-  readonly onLine: (logicalId: string, line: string, codeDir: string, writtenAt: number) => void;
+  /**
+   * Called with each line that a function writes, with the folder of its code, with the time of the line, ms since the epoch, and with the id
+   * of the process that wrote it.
+   */
+  readonly onLine: (
+    logicalId: string,
+    line: string,
+    codeDir: string,
+    writtenAt: number,
+    pid?: number,
+  ) => void;
 };
 
 type Process = {
@@ -102,7 +111,7 @@ function forkFunction(spec: FunctionSpec, host: EnvironmentHost): ChildProcess {
     if (stream)
       eachLine(stream, (stamped) => {
         const { line, writtenAt } = readStamp(stamped, host.clock.now());
-        host.onLine(spec.logicalId, line, spec.codeDir, writtenAt);
+        host.onLine(spec.logicalId, line, spec.codeDir, writtenAt, child.pid);
       });
   return child;
 }

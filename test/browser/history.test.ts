@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { ASK } from "../../console/about.ts";
+import { ASK, HISTORY_PATH } from "../../console/about.ts";
 import type { HistoryAnswer, HistoryMinute, ReadHistory } from "../../console/history.ts";
+import { answerHistory } from "../../console/own-answers.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
@@ -24,7 +25,7 @@ beforeAll(async () => {
   ({ address: base, stop } = await openProxy({
     pages: consolePages(await readPageFiles(), ASK),
     about: { queue: "Shop", url, auth: "none", hasLive: false },
-    history: (asked) => answer(asked),
+    own: { [HISTORY_PATH]: answerHistory((asked) => answer(asked)) },
     url,
     authorize: async ({ headers }) => headers,
     key: KEY,

@@ -5,11 +5,20 @@ import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ABOUT_PATH, type About, ACTIONS_PATH, HISTORY_PATH, KEY_HEADER } from "../../console/about.ts";
+import {
+  ABOUT_PATH,
+  type About,
+  ACTIONS_PATH,
+  HISTORY_PATH,
+  KEY_HEADER,
+  LOGS_PATH,
+} from "../../console/about.ts";
 import { SIZES } from "../../src/core/work-sizes.ts";
+import { inConsole, logUrl as logUrlTo } from "../../src/settings/log-groups.ts";
 import { type Asked, ask } from "../console/ask.ts";
 import { beyondLoopback, listenersOf } from "../security/listeners.ts";
 import { createApi } from "../support/api.ts";
+import { startReceiver } from "../support/receiver.ts";
 import { createWorld } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
@@ -143,6 +152,53 @@ describe("minutehand console", () => {
     expect(JSON.stringify(about) + command.said.out + command.said.err).not.toContain("ey.secret");
     await ask(origin, "/topics", withKey(key));
     expect(api.authorizations).toEqual(["Bearer ey.secret"]);
+  });
+
+  test("reads the log of a job from CloudWatch, with the user's credentials, where the API says", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ topic: "work", delay: 0 });
+    const answered = (await api.call("GET", `/jobs/${id}`)).json as object;
+    const logUrl = logUrlTo("eu-central-1", inConsole("/aws/lambda/Work"), `"${id}"`, 1000);
+    await using named = await startReceiver((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ ...answered, logUrl }));
+    });
+    const stack = "Error: no\n    at own (own.ts:1:2)";
+    const record = {
+      message: "job threw",
+      type: "threw",
+      topic: "work",
+      id,
+      attempt: 1,
+      error: { message: "no", stack },
+    };
+    const events = [{ message: `${JSON.stringify(record)}\n`, timestamp: 2000 }];
+    await using logs = await startReceiver((_, response) => void response.end(JSON.stringify({ events })));
+    vi.stubEnv("AWS_ENDPOINT_URL_CLOUDWATCH_LOGS", `http://127.0.0.1:${logs.port}`);
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
+    await using command = start(["--url", `http://127.0.0.1:${named.port}`, "--port", "0"]);
+    const { origin, key } = await command.opened();
+    expect((await ask(origin, `${LOGS_PATH}?job=${id}`)).status).toBe(403);
+    expect(logs.received).toEqual([]);
+    const log = JSON.parse((await ask(origin, `${LOGS_PATH}?job=${id}`, withKey(key))).text);
+    const text = expect.stringMatching(/ {2}threw in attempt 1/);
+    expect(log).toEqual({ lines: [{ text, at: 2000, trace: stack }], isWhole: true });
+    const [asked] = logs.received;
+    expect(asked?.headers.authorization).toMatch(/AKIDEXAMPLE\/\d+\/eu-central-1\/logs\//);
+    expect(JSON.parse(asked?.body ?? "")).toMatchObject({
+      ...{ logGroupName: "/aws/lambda/Work", filterPattern: `"${id}"`, startTime: 1000 },
+    });
+  });
+
+  test("says that the API names no log of a job", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ topic: "work", delay: 0 });
+    await using command = start(["--url", api.url, "--port", "0"]);
+    const { origin, key } = await command.opened();
+    const { status, text } = await ask(origin, `${LOGS_PATH}?job=${id}`, withKey(key));
+    expect(status).toBe(502);
+    expect(JSON.parse(text).detail).toMatch(/^the API names no log of this job: /);
   });
 
   test("names a port that is in use, and how to choose another", async () => {

@@ -3,7 +3,6 @@ import { afterEach, describe, expect, test } from "vitest";
 import { ABOUT_PATH, type About, ACTIONS_PATH, ASK, KEY_HEADER } from "../../console/about.ts";
 import type { CarriedAction } from "../../console/carried.ts";
 import { carriedRoute } from "../../console/carried-route.ts";
-import { createLive } from "../../console/live.ts";
 import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
 import { closeServer, listenOnLoopback } from "../../local/loopback-server.ts";
@@ -141,7 +140,7 @@ describe("an action of the local stack's console", () => {
   async function serveLocal() {
     const call = (async () => PART) as Call;
     const about = { queue: "local stack", auth: "none", hasLive: true } as const;
-    const pages = consolePages(files, about, { live: createLive(), actions: carriedRoute(() => call) });
+    const pages = consolePages(files, about, { [ACTIONS_PATH]: carriedRoute(() => call).answer });
     const server = createServer((request, response) => {
       if (!pages(request, response)) response.writeHead(418).end();
     });

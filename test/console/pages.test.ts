@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { About } from "../../console/about.ts";
-import { carriedRoute } from "../../console/carried-route.ts";
+import { type About, LIVE_PATH, LOGS_PATH } from "../../console/about.ts";
+import { createJobLogs } from "../../console/job-logs.ts";
 import { createLive } from "../../console/live.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
@@ -252,4 +252,33 @@ test("a request that is no page's is not touched", () => {
   const request = { url: "/jobs", method: "POST", headers: {} } as IncomingMessage;
   const untouchable = new Proxy({}, { get: () => expect.unreachable() });
   expect(pages(request, untouchable as never)).toBe(false);
+});
+
+describe("the log of a job", () => {
+  const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
+
+  test("is answered to the page", async () => {
+    const logs = createJobLogs();
+    logs.add({ text: "a line", at: 0, job: "01K", event: { type: "failed" } });
+    const local = await serve(consolePages(files, ABOUT, { [LOGS_PATH]: logs.answer }));
+    const answered = await ask(local, "/console/logs?job=01K");
+    expect(answered).toMatchObject({ status: 200, headers: HEADERS });
+    expect(JSON.parse(answered.text)).toEqual({ lines: [{ text: "a line", at: 0 }], isWhole: true });
+    const other = await ask(local, "/console/logs");
+    expect(JSON.parse(other.text)).toEqual({ lines: [], isWhole: true });
+    expect((await ask(local, "/console/logs?job=01K", { method: "HEAD" })).text).toBe("");
+  });
+
+  test("is not answered to another web page", async () => {
+    const local = await serve(consolePages(files, ABOUT, { [LOGS_PATH]: createJobLogs().answer }));
+    const headers = {
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "document",
+    };
+    expect(await ask(local, "/console/logs?job=01K", { headers })).toMatchObject({ status: 403 });
+    expect(await ask(local, "/console/logs", { headers: { host: "evil.example" } })).toMatchObject({
+      status: 403,
+    });
+  });
 });

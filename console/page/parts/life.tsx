@@ -61,7 +61,7 @@ function Details({ event, by }: { event: Event; by: number | undefined }) {
     <>
       {event.dueAt !== undefined && (
         <div class="quiet">
-          due <Time at={event.dueAt} />
+          {event.event === "retried" ? "retry at" : "due"} <Time at={event.dueAt} />
           {by !== undefined && movedText(by)}
         </div>
       )}
@@ -110,6 +110,10 @@ function textOf(
       return "waits for the next attempt";
     case "asked-to-retry":
       return `asked to run again after${run}`;
+    case "dead":
+      return attempt === undefined ? event : `dead after${run}`;
+    case "done":
+      return attempt === undefined ? event : `done in${run}`;
     default:
       return `${event}${run}`;
   }

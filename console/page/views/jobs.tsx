@@ -12,6 +12,7 @@ import { Empty, Loaded } from "../parts/loaded.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
+import { NeverFiled, Why } from "../parts/why.tsx";
 import { WordList } from "../parts/words.tsx";
 import { findJobs } from "../reads.ts";
 import { HOUR, isoAt } from "../times.ts";
@@ -53,8 +54,13 @@ function Found({ text }: { text: string }) {
             <p>
               {jobs.length} jobs have the key <code>{text}</code>.
             </p>
-            <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Jobs found">
-              {(job) => <JobLine job={job} />}
+            <Rows rows={jobs} keyOf={({ id }) => id} height={80} label="Jobs found">
+              {(job) => (
+                <>
+                  <JobLine job={job} />
+                  <Why job={job} />
+                </>
+              )}
             </Rows>
             <Labelled text={text} />
           </>
@@ -68,9 +74,9 @@ function NotFound({ text }: { text: string }) {
   return (
     <Empty>
       <p>
-        No job has the id or the key <code>{text}</code>. A search compares whole ids and keys. A job of an
-        untracked topic is not stored if it was filed less than 210 seconds before it was due.
+        No job has the id or the key <code>{text}</code>. A search compares whole ids and keys.
       </p>
+      <NeverFiled />
       <Labelled text={text} />
       <p>
         <a href={addresses.jobs()}>Show the jobs that are due next</a>

@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Command } from "commander";
-import { type About, ASK, CONSOLE_PATH, HISTORY_PATH } from "../../../console/about.ts";
+import { type About, ASK, CONSOLE_PATH, HISTORY_PATH, LOGS_PATH } from "../../../console/about.ts";
 import type { ReadHistory } from "../../../console/history.ts";
 import { LocalError } from "../../../local/local-error.ts";
 import { authorizeBy } from "../../client/authorize.ts";
 import { wholeNumber } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
+import { cloudLog } from "../cloud-log.ts";
 import { examples } from "../examples.ts";
 import { type Open, type Session, withHint } from "../session.ts";
 import { stackHistory } from "../stack-history.ts";
@@ -57,17 +58,21 @@ type Flags = { readonly port: number; readonly viewOnly?: true };
 async function serve(session: Session, { port, viewOnly }: Flags): Promise<void> {
   const { output, surroundings } = session;
   const found = await session.target();
+  const api = await session.client();
   surroundings.endUnread();
   const { consolePages } = await import("../../../console/pages.ts");
   const { readPageFiles } = await import("../../../console/page-files.ts");
-  const { answerHistory } = await import("../../../console/own-answers.ts");
+  const { answerHistory, answerLog } = await import("../../../console/own-answers.ts");
   const { openProxy } = await import("../../../console/proxy.ts");
   const authorize = withHint(() => authorizeBy(found));
   const pages = consolePages(await readPageFiles(), ASK);
   const key = randomUUID();
   const host = `minutehand-${randomBytes(16).toString("hex")}.localhost`;
   const about = { ...aboutOf(found), ...(viewOnly && { isViewOnly: true }) };
-  const own = { [HISTORY_PATH]: answerHistory(historyOf(found, session)) };
+  const own = {
+    [HISTORY_PATH]: answerHistory(historyOf(found, session)),
+    [LOGS_PATH]: answerLog((job, signal) => cloudLog(api, job, surroundings.clock(), signal)),
+  };
   const options = { pages, about, own, url: found.url, authorize, key, host, port };
   const proxy = await openProxy(options).catch((error: unknown) => {
     throw error instanceof LocalError ? new CliError(error.message) : error;
