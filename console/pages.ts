@@ -40,10 +40,10 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, own: O
     const [path = ""] = (request.url ?? "").split("?");
     if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
     if (about === ASK && KEYED_PATHS.some((keyed) => isUnder(path, keyed))) return false;
-    const answerOwn = ownAnswer(own, path);
     const name = path.slice(CONSOLE_PATH.length + 1);
     const file = name === "index.html" ? undefined : files.get(name);
-    const isDocument = file === undefined && path !== LIVE_PATH && answerOwn === undefined;
+    const isOwn = isUnder(path, LIVE_PATH) || KEYED_PATHS.some((keyed) => isUnder(path, keyed));
+    const isDocument = file === undefined && !isOwn;
     const refusal = isDocument
       ? refusalOfDocument(request.headers, ownHost)
       : refusalOfWebPage(request.headers, ownHost);
@@ -57,17 +57,20 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, own: O
       response.setHeader("location", CONSOLE_PATH);
       return answer(response, 302, `the console is at ${CONSOLE_PATH}`);
     }
-    if (answerOwn !== undefined) {
-      answerOwn(request, response);
-      return true;
-    }
-    if (path === LIVE_PATH) return answer(response, 404, "only the local stack streams its log");
+    if (isOwn) return answerOwn(own, path, request, response);
     // The name of a file contains its hash, so a file never changes.
     if (file !== undefined)
       return send(response, 200, name, Buffer.from(file), "max-age=31536000, immutable");
     if (/\.(js|css)$/.test(name)) return answer(response, 404, `there is no file ${JSON.stringify(name)}`);
     return send(response, 200, "index.html", Buffer.from(index), "no-store");
   };
+}
+
+function answerOwn(own: OwnAnswers, path: string, request: IncomingMessage, response: ServerResponse): true {
+  const found = ownAnswer(own, path);
+  if (found === undefined) return answer(response, 404, `this server has nothing at ${path}`);
+  found(request, response);
+  return true;
 }
 
 /**

@@ -11,7 +11,7 @@ export type Span = {
 };
 
 /** How long "now" is, ms. One minute of a quiet topic would say nothing. */
-export const NOW_MS = 10 * MINUTE;
+const NOW_MS = 10 * MINUTE;
 
 export function minutesOf(history: History, topic: string): readonly HistoryMinute[] {
   return history.topics.find((one) => one.topic === topic)?.minutes ?? [];

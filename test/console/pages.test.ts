@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type About, LIVE_PATH, LOGS_PATH } from "../../console/about.ts";
+import { type About, HISTORY_PATH, LIVE_PATH, LOGS_PATH } from "../../console/about.ts";
+import type { HistoryAsked } from "../../console/history.ts";
 import { createJobLogs } from "../../console/job-logs.ts";
 import { createLive } from "../../console/live.ts";
+import { answerHistory } from "../../console/own-answers.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
 import { listenOnLoopback } from "../../local/loopback-server.ts";
@@ -223,6 +225,16 @@ describe("the stream of log lines", () => {
       "cache-control": "no-store",
     });
   });
+});
+
+test("the history is answered as JSON that no browser keeps, and only where there is one", async () => {
+  expect(await get("/console/history")).toMatchObject({ status: 404 });
+  const history = async ({ hours }: HistoryAsked) => ({ why: `${hours} hours` });
+  const local = await serve(consolePages(files, ABOUT, { [HISTORY_PATH]: answerHistory(history) }));
+  const answered = await ask(local, "/console/history?hours=6");
+  expect(answered).toMatchObject({ status: 200, text: '{"why":"6 hours"}' });
+  expect(answered.headers).toMatchObject({ "content-type": "application/json", "cache-control": "no-store" });
+  expect(await ask(local, "/console/history", { method: "POST" })).toMatchObject({ status: 405 });
 });
 
 test("each file that the built page names is served with a type that a browser runs", async () => {
