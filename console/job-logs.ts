@@ -56,23 +56,21 @@ export function createJobLogs(): JobLogs {
       addTo(job, line, FAILURES.includes(event));
       if (pid !== undefined) keep(runs, pid, runningAfter(running, job, event), PROCESSES);
     },
-    answer: answerFrom(of),
+    answer: (request, response) => answerLog(of, request, response),
   };
 }
 
-function answerFrom(of: JobLogs["of"]): JobLogs["answer"] {
-  return (request, response) => {
-    const { searchParams } = new URL(request.url ?? "", "http://localhost");
-    const body = Buffer.from(JSON.stringify(of(searchParams.get("job") ?? "")));
-    response.writeHead(200, {
-      "content-type": "application/json",
-      "content-length": body.length,
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-      "cross-origin-resource-policy": "same-origin",
-    });
-    response.end(request.method === "HEAD" ? undefined : body);
-  };
+function answerLog(of: JobLogs["of"], request: IncomingMessage, response: ServerResponse): void {
+  const { searchParams } = new URL(request.url ?? "", "http://localhost");
+  const body = Buffer.from(JSON.stringify(of(searchParams.get("job") ?? "")));
+  response.writeHead(200, {
+    "content-type": "application/json",
+    "content-length": body.length,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+  });
+  response.end(request.method === "HEAD" ? undefined : body);
 }
 
 /** A map begins with the entry that was heard of longest ago. */
