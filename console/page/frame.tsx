@@ -1,8 +1,7 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useLocation } from "preact-iso";
+import { ErrorBoundary, lazy, useLocation } from "preact-iso";
 import { refresh } from "./api.ts";
-import { CarriedActions } from "./parts/carried-actions.tsx";
 import { Choice } from "./parts/choice.tsx";
 import { Health } from "./parts/health.tsx";
 import {
@@ -25,6 +24,9 @@ import { about, isKeyWrong } from "./server.ts";
 import { forgetNotice, hasBottomBar, notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
 import { zoneName } from "./times.ts";
 import { KeyMissing } from "./views/key-missing.tsx";
+
+// Loaded after the first view, because there is seldom such an action.
+const CarriedActions = lazy(() => import("./parts/carried-actions.tsx").then((part) => part.CarriedActions));
 
 /** The views of the navigation, each with the key that opens it after `g`. */
 const VIEWS = [
@@ -81,7 +83,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
           <NoticeLine />
           {isKeyWrong.value ? <KeyMissing /> : children}
         </main>
-        <CarriedActions />
+        <InProgress />
       </div>
       {hasBottomBar.value && <BottomBar path={path} openKeys={openKeys} />}
       <p class="hidden" aria-live="polite">
@@ -108,6 +110,14 @@ function Rail({ path, openKeys }: BarProps) {
       </nav>
       <Settings openKeys={openKeys} />
     </div>
+  );
+}
+
+function InProgress() {
+  return (
+    <ErrorBoundary>
+      <CarriedActions />
+    </ErrorBoundary>
   );
 }
 
