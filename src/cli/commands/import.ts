@@ -12,6 +12,7 @@ import { type Entry, entriesOf, type State } from "../import-entries.ts";
 import { paced } from "../paced.ts";
 import { requireAnswer } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
+import { requireNamed } from "../target.ts";
 
 type Flags = { state?: State[]; rate: number; dryRun?: true; yes?: true };
 
@@ -67,7 +68,9 @@ async function importFile(session: Session, name: string, flags: Flags): Promise
   const plan = await planOf(path, states);
   requireExport(name, plan);
   const api = await session.client({});
-  const { url } = await session.target();
+  const target = await session.target();
+  const { url } = target;
+  if (!dryRun) requireNamed(target, "file jobs");
   await tellOf(session, api, plan);
   if (plan.sources.has(url))
     session.output.note("this queue has made the file: each waiting job without a key will be there twice");
