@@ -206,7 +206,7 @@ describe("the API that a command calls", () => {
       join(folder.path, "shop.jsonl"),
       `${JSON.stringify({ complete: "2026-03-01T09:00:00Z" })}\n`,
     );
-    const { id = "" } = await api.file({ topic: "orders", delay: "1h" });
+    const { id } = await api.file({ topic: "orders", delay: "1h" });
     vi.stubGlobal("fetch", fetchingFrom(api.url));
     const { code, err } = await type(api, args, { env: {}, folder: folder.path });
     expect({ code, err }).toEqual({
@@ -215,7 +215,7 @@ describe("the API that a command calls", () => {
         `minutehand: this command would ${does}, and nothing names the API but the default port: name it with --url http://127.0.0.1:4500, --stack or MINUTEHAND_URL\n`,
       ),
     });
-    expect((await type(api, ["get", id, "--json"])).lines).toMatchObject([
+    expect((await type(api, ["get", String(id), "--json"])).lines).toMatchObject([
       { state: "scheduled", revision: 0 },
     ]);
   });

@@ -11,7 +11,7 @@ import { writeFolder } from "../written-folder.ts";
 
 type TemplateFlags = { readonly out?: string; readonly config: string; readonly force?: true };
 
-const CONFIG = "minutehand.json";
+export const CONFIG = "minutehand.json";
 const SMALLEST = '{ "topics": { "work": { "consumer": "pull" } } }';
 const ABOUT = `
 The file has the topics and settings of a queue, as the construct DelayQueue takes them:
@@ -20,7 +20,7 @@ functions in functions/. The same file gives the same bytes. Needs neither an AW
 "cdk bootstrap". The guide "Without the CDK" (docs/guides/without-cdk.md) shows how to deploy the folder
 with the AWS CLI, Terraform and SST.
 
-To run the queue on this machine: minutehand local --app "minutehand template"`;
+To run the queue on this machine: minutehand local, in the folder of minutehand.json`;
 
 export function addTemplate(program: Command, open: Open): void {
   const command = program
