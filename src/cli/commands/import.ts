@@ -47,6 +47,9 @@ replaced; a rate without a start counts from now. The stack of a declared schedu
 If the command is interrupted, start it again: the Idempotency-Key of each job is made from its old id. The keys are known
 until a day after the new job was due and has ended. Untracked topics store none, so there a repeat files the jobs again.`;
 
+/** A dry run does not look each key up. */
+const TAKEN = "; the import refuses those whose key another job has there, which a dry run does not look up";
+
 /** What the file asks, and what the queue will refuse. */
 type Plan = {
   readonly jobs: ReadonlyMap<string, number>;
@@ -82,7 +85,7 @@ async function importFile(session: Session, name: string, flags: Flags): Promise
     return importEntries(session, api, { entries, count: jobs + plan.schedules, rate: flags.rate, wrong });
   }
   const counts = { jobs, schedules: plan.schedules, leftOut: sumOf(plan.leftOut), wrong };
-  await output.told({ dryRun, ...counts }, `would ${said}`);
+  await output.told({ dryRun, ...counts }, `would ${said}${jobs > 0 ? TAKEN : ""}`);
   if (wrong > 0) throw new CliError(`${many(wrong, "line")} cannot be imported`);
 }
 
