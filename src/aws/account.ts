@@ -2,7 +2,7 @@ import { GetSecretValueCommand } from "@aws-sdk/client-secrets-manager";
 import { MOST_SWEEPERS } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { requirePackages } from "../general/optional-packages.ts";
-import { quoted } from "../general/text.ts";
+import { truncate } from "../general/text.ts";
 import { dynamoClient, secretsClient, settings } from "./clients.ts";
 import { ownTags } from "./tags.ts";
 import { unavailable } from "./unknown.ts";
@@ -142,7 +142,7 @@ function parsedTemplate(text: string, stack: string): { Resources: Record<string
   try {
     return JSON.parse(text);
   } catch (thrown) {
-    const begins = quoted(text, QUOTED);
+    const begins = JSON.stringify(truncate(text, QUOTED));
     const todo = "package it with `aws cloudformation package --use-json`, and deploy it again";
     const message = `the template of the stack ${stack} must be JSON, but begins with ${begins}: ${todo}`;
     throw new MinutehandError("bad-answer", message, {}, thrown);
