@@ -433,3 +433,55 @@ test("the page of the first job shows the files that init writes", async () => {
       block.text,
     );
 });
+
+describe("with --template", () => {
+  const plain = (...flags: string[]) => flagged("--template", ...flags);
+
+  test("init writes minutehand.json with topics that programs pull, and `template` takes it", async () => {
+    const { code, out } = await plain("--topic", "thumbnail");
+    expect(code).toBe(0);
+    expect(files()).toEqual([".gitignore", "minutehand.json"]);
+    expect(JSON.parse(read("minutehand.json"))).toEqual({
+      $schema: "./node_modules/minutehand/docs/reference/minutehand.schema.json",
+      topics: { refund: { consumer: "pull" }, thumbnail: { consumer: "pull" } },
+    });
+    expect(out).toContain("npx minutehand local\n  npx minutehand enqueue refund --delay 5");
+    expect(out).toContain("/topics/refund/receive ");
+    const deploy = join(folder, "deploy");
+    expect((await type(undefined, ["template", "--out", "deploy"], { folder })).code).toBe(0);
+    expect(existsSync(join(deploy, "template.json"))).toBe(true);
+  });
+
+  test("its example of a worker is in the package", () => {
+    for (const file of ["api.py", "worker.py"])
+      expect(existsSync(join(import.meta.dirname, "../../examples/python", file))).toBe(true);
+  });
+
+  test("it leaves a file that is there as it is", async () => {
+    write("minutehand.json", "mine");
+    expect((await plain()).out).toContain("left  minutehand.json as it is");
+    expect(read("minutehand.json")).toBe("mine");
+  });
+
+  test("--json says what it wrote", async () => {
+    expect((await plain("--json")).lines).toMatchObject([
+      {
+        found: { app: "template" },
+        wrote: ["minutehand.json", ".gitignore"],
+        changed: [],
+        kept: [],
+        add: [],
+      },
+    ]);
+  });
+
+  test.each([
+    ["in the folder of an app", [], () => write("cdk.json", "{}")],
+    ["with --runner", ["--runner", "node"], () => {}],
+    ["with --module", ["--module", "esm"], () => {}],
+  ])("it refuses to run %s, and writes nothing", async (_, flags, prepare) => {
+    prepare();
+    expect((await plain(...flags)).code).toBe(2);
+    expect(existsSync(join(folder, "minutehand.json"))).toBe(false);
+  });
+});

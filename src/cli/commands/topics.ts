@@ -67,5 +67,11 @@ export function addTopics(program: Command, open: Open): void {
       } else if (topic !== undefined && output.json) await output.document(reports[0]);
       else await output.entries(reports, COLUMNS, "no topic");
     });
+  command.addHelpText(
+    "after",
+    `
+READY, DELAYED, IN FLIGHT and DEAD count messages of SQS, about. DEAD counts the message of a job that was redriven until
+the next tick removes it: "minutehand dead <topic>" lists the jobs that are dead now.`,
+  );
   examples(command, ["minutehand topics", "minutehand topics order-timeout --json"]);
 }
