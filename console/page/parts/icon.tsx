@@ -17,5 +17,6 @@ export {
   ScrollText,
   Send,
   SquarePlus,
+  TriangleAlert,
   X,
 } from "lucide-preact";
