@@ -1,5 +1,5 @@
 import { computed, effect, signal } from "@preact/signals";
-import { ahead, clock } from "./clock.ts";
+import { ahead, clock, wrong } from "./clock.ts";
 import type { Zone } from "./times.ts";
 
 /** What all views share. A component that reads `.value` is drawn again when the value changes. */
@@ -10,9 +10,10 @@ setInterval(() => {
   now.value = clock();
 }, 1000);
 // A moved clock is shown at once.
-ahead.subscribe(() => {
-  now.value = clock();
-});
+for (const moved of [ahead, wrong])
+  moved.subscribe(() => {
+    now.value = clock();
+  });
 
 export const zone = signal<Zone>(localStorage.getItem("minutehand-zone") === "UTC" ? "UTC" : "local");
 effect(() => localStorage.setItem("minutehand-zone", zone.value));

@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { MinutehandError, messageOf } from "../../../src/core/errors.ts";
+import { queueTime } from "../clock.ts";
 import { Time } from "./time.tsx";
 
 type Props<Data> = {
@@ -9,13 +10,11 @@ type Props<Data> = {
     "data" | "error" | "isPending" | "dataUpdatedAt" | "failureReason" | "refetch"
   >;
   readonly what: string;
-  /** When the API answered, by its clock. The browser's clock may be wrong. */
-  readonly at?: (data: Data) => string | undefined;
   readonly children: (data: Data) => ComponentChildren;
 };
 
 /** Shows what was read, that it is being read, why it could not be read, or that it is old because the last read failed. */
-export function Loaded<Data>({ query, what, at, children }: Props<Data>) {
+export function Loaded<Data>({ query, what, children }: Props<Data>) {
   const { data, error, failureReason, dataUpdatedAt, refetch } = query;
   // `dataUpdatedAt` is 0 while the page still shows the data of the query before.
   const failed = dataUpdatedAt === 0 ? undefined : (error ?? failureReason);
@@ -37,7 +36,7 @@ export function Loaded<Data>({ query, what, at, children }: Props<Data>) {
       {failed && (
         <div class="stale" role="status">
           <p>
-            This is from <Time at={at?.(data) ?? dataUpdatedAt} />. Since then {what} could not be read:{" "}
+            This is from <Time at={queueTime(dataUpdatedAt)} />. Since then {what} could not be read:{" "}
             {messageOf(failed)}
           </p>
           <button type="button" onClick={() => void refetch()}>

@@ -111,11 +111,11 @@ function DeadErrors({ topic }: { topic: TopicJson }) {
       {sum < topic.depths.dead && <p class="quiet">Of the oldest {sum.toLocaleString("en")}:</p>}
       <ul class="kinds quiet">
         {kinds.slice(0, NAMED_KINDS).map(({ name, count }) => (
-          <li key={name}>
+          <li key={name} class="kind">
             {count.toLocaleString("en")} × {name}
           </li>
         ))}
-        {others > 0 && <li>{others.toLocaleString("en")} × other errors</li>}
+        {others > 0 && <li class="kind">{others.toLocaleString("en")} × other errors</li>}
       </ul>
     </>
   );

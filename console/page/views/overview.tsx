@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ScheduleSummary } from "../../../src/http/answers/schedules.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
+import { wrong } from "../clock.ts";
 import { curlText } from "../job-call.ts";
 import type { Lateness } from "../lateness.ts";
 import { byNeed, needsOf } from "../needs.ts";
@@ -13,7 +14,7 @@ import { WordList } from "../parts/words.tsx";
 import { useLateness, useSchedules, useTopics } from "../reads.ts";
 import { about, apiUrl } from "../server.ts";
 import { hasTopicCards } from "../state.ts";
-import { MINUTE } from "../times.ts";
+import { durationText, MINUTE } from "../times.ts";
 
 const OVERVIEW_WORDS = [
   ...(["ready", "delayed", "in flight", "held", "late", "retrying", "dead"] as const),
@@ -26,7 +27,7 @@ export function Overview() {
   return (
     <>
       <h1>Overview</h1>
-      <Loaded query={topics} what="the topics" at={([first]) => first?.at}>
+      <Loaded query={topics} what="the topics">
         {(found) =>
           found.length === 0 ? (
             <Empty>
@@ -61,8 +62,20 @@ function Topics({ topics, lateness }: TopicsProps) {
       <NeedLines needs={needs} topics={topics} />
       {isUnused(topics, schedules.data, lateness) && <FirstJob topics={topics} />}
       {hasTopicCards.value ? <TopicCards lines={lines} /> : <TopicTable lines={lines} />}
+      <WrongClock />
       <WordList words={OVERVIEW_WORDS} />
     </>
+  );
+}
+
+function WrongClock() {
+  const off = wrong.value;
+  if (off === 0) return null;
+  return (
+    <p class="quiet">
+      The clock of this machine is {durationText(Math.abs(off))} {off > 0 ? "behind" : "ahead of"} the
+      queue's. All times here are the queue's.
+    </p>
   );
 }
 
