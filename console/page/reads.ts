@@ -12,8 +12,9 @@ import { HOUR, MINUTE } from "./times.ts";
 const TOPICS = {
   queryKey: ["topics"],
   async queryFn({ signal }: { signal: AbortSignal }) {
+    const sent = Date.now();
     const topics = await api.topics({ signal });
-    if (topics[0] !== undefined) learnTime(topics[0].at);
+    if (topics[0] !== undefined) learnTime(topics[0].at, sent);
     return topics;
   },
 };

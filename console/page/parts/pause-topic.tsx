@@ -10,16 +10,16 @@ import { Time } from "./time.tsx";
 
 export function PauseBadge({ pause }: { pause: Pause | undefined }) {
   if (!isHolding(pause)) return null;
-  if (pause.state === "resuming") return <PauseMark pause={pause} />;
+  if (pause.state === "resuming") return <PauseMark state={pause.state} />;
   return (
     <span>
-      <PauseMark pause={pause} /> since <Time at={pause.since} />
+      <PauseMark state={pause.state} /> since <Time at={pause.since} />
       {pause.by && ` by ${actorText(pause.by)}`}
     </span>
   );
 }
 
-export function PauseMark({ pause: { state } }: { pause: Pause }) {
+export function PauseMark({ state }: Pick<Pause, "state">) {
   const Icon = state === "resuming" ? Play : CirclePause;
   return (
     <span class="badge held">

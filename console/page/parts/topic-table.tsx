@@ -161,7 +161,7 @@ function TopicName({ report, needs }: Pick<TopicLine, "report" | "needs">) {
       </span>
       <div>
         <a href={holding ? heldJobs(topic, holding) : addresses.jobs({ topic })}>{topic}</a>{" "}
-        {holding && <PauseMark pause={holding} />}{" "}
+        {holding && <PauseMark state={holding.state} />}{" "}
         {lateIn(report).map((late) => (
           <a key="late" class="badge late" href={lateJobs(topic, at, late)}>
             <ClockAlert class="icon" size={12} aria-hidden="true" />
@@ -245,7 +245,7 @@ function DueNext({ topic, isLong }: { topic: string; isLong?: boolean }) {
         counts={counts.length > 0 ? counts : NO_COUNTS}
         label={`${text}, minute by minute: ${counts.join(", ")}`}
       />
-      {sum > 0 && <span class="quiet most">{isLong ? `at most ${most} a minute` : `≤ ${most}/min`}</span>}
+      {sum > 0 && !isLong && <span class="quiet most">≤ {most}/min</span>}
     </div>
   );
 }
