@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/preact-query";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { queries, REFRESH_MS, refetchEvery } from "./api.ts";
-import { type JobSelection, jobPage } from "./reads.ts";
+import { type JobPage, type JobSelection, jobPage } from "./reads.ts";
 import { type ShownState, shownState } from "./shown-state.ts";
 
 /** A list of so many pages is read again at each interval. A longer list is read again only when the user asks for that. */
@@ -30,11 +30,7 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
       refetchEvery(Math.max(REFRESH_MS, 5000))({ state }),
   });
   const { fetchNextPage, hasNextPage, isFetching, isFetchingNextPage, isPlaceholderData, data } = pages;
-  const lookedAt = useMemo(() => data?.pages.flatMap((page) => page.jobs) ?? [], [data]);
-  const jobs = useMemo(
-    () => (seen === undefined ? lookedAt : lookedAt.filter((job) => shownState(job) === seen)),
-    [lookedAt, seen],
-  );
+  const { lookedAt, jobs } = useMemo(() => jobsIn(data?.pages ?? [], seen), [data, seen]);
   const isEnough = seen !== undefined && lookedAt.length >= mostLookedAt;
   const readOn = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage && !isEnough) void fetchNextPage();
@@ -57,4 +53,10 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
     },
     readAgain: () => void queries.resetQueries({ queryKey }),
   };
+}
+
+function jobsIn(pages: readonly JobPage[], seen: ShownState | undefined) {
+  const lookedAt = pages.flatMap((page) => page.jobs);
+  const jobs = seen === undefined ? lookedAt : lookedAt.filter((job) => shownState(job) === seen);
+  return { lookedAt, jobs };
 }

@@ -16,7 +16,7 @@ const MINUTE = 60_000;
 type Changes = Readonly<Record<string, Partial<TopicReport>>>;
 
 /** Opens the overview of a queue whose topics are calm, except for `changes`. */
-async function openWith(changes: Changes, more: (page: Page) => Promise<void> = async () => {}) {
+async function openWith(changes: Changes, more: (page: Page) => Promise<unknown> = async () => {}) {
   const page = await browser.open("/console/enqueue", { timezoneId: "UTC" });
   const topics = (await api.topics()).map(({ pause: _, sampledSince: __, ...report }) => ({
     ...report,

@@ -85,29 +85,35 @@ export function TopicTable({ lines }: { lines: readonly TopicLine[] }) {
         </tr>
       </thead>
       <tbody>
-        {lines.map(({ report, needs, lateness }) => (
-          <tr key={report.topic}>
-            <th scope="row">
-              <TopicName report={report} needs={needs} />
-            </th>
-            <td>
-              <DueNext topic={report.topic} />
-            </td>
-            {FIGURES.map(({ word, of }) => (
-              <td key={word} class="number">
-                <Count {...of(report)} />
-              </td>
-            ))}
-            <td class="number">
-              <Late lateness={lateness} topic={report.topic} />
-            </td>
-            <td>
-              <TopicMenu report={report} />
-            </td>
-          </tr>
+        {lines.map((line) => (
+          <TopicTableRow key={line.report.topic} line={line} />
         ))}
       </tbody>
     </table>
+  );
+}
+
+function TopicTableRow({ line: { report, needs, lateness } }: { line: TopicLine }) {
+  return (
+    <tr>
+      <th scope="row">
+        <TopicName report={report} needs={needs} />
+      </th>
+      <td>
+        <DueNext topic={report.topic} />
+      </td>
+      {FIGURES.map(({ word, of }) => (
+        <td key={word} class="number">
+          <Count {...of(report)} />
+        </td>
+      ))}
+      <td class="number">
+        <Late lateness={lateness} topic={report.topic} />
+      </td>
+      <td>
+        <TopicMenu report={report} />
+      </td>
+    </tr>
   );
 }
 
