@@ -14,6 +14,9 @@ test("a stack that goes away leaves what was read, and one that comes back is sh
   const live = await browser.open("/console/live", { base: stack.url, ignoresFailedCalls: true });
   await live.getByRole("heading", { name: "Live" }).waitFor();
 
+  // The page loads the other views a moment after the first one.
+  await page.waitForFunction(() => performance.now() > 3000);
+  await page.waitForLoadState("networkidle");
   await stack.kill("SIGTERM");
   await page.getByText("Since then the topics could not be read").waitFor();
   await topicRow(page, "work").waitFor();
