@@ -31,7 +31,7 @@ test("the life of a job says what happened, how late its run was, and what comes
     expect.stringMatching(/^▶\nstarted attempt 1, \d.* late$/),
     "✕\nfailed attempt 1",
     "↻\nretry planned",
-    "…\nstarts attempt 2 of 3",
+    "…\nwaits for attempt 2 of 3, which starts",
   ]);
   expect(texts.join()).toContain("the shop answered 503");
   expect(texts[1]).toMatch(/ after the event before$/);
