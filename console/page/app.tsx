@@ -1,4 +1,5 @@
 import { QueryClientProvider } from "@tanstack/preact-query";
+import { useEffect } from "preact/hooks";
 import { ErrorBoundary, LocationProvider, lazy, Route, Router } from "preact-iso";
 import { queries } from "./api.ts";
 import { Frame } from "./frame.tsx";
@@ -16,7 +17,19 @@ const SchedulesView = lazy(() => import("./views/schedules.tsx").then((view) => 
 const TimeView = lazy(() => import("./views/time.tsx").then((view) => view.TimeView));
 const TopicView = lazy(() => import("./views/topic.tsx").then((view) => view.TopicView));
 
+const LATER_VIEWS = [
+  ...[DeadView, EnqueueView, JobView, JobsView, LiveView, ScheduleView, SchedulesView, TimeView],
+];
+/** ms */
+const LATER = 1000;
+
 export function App() {
+  // Each view must open also if the page's server stops meanwhile.
+  useEffect(() => {
+    setTimeout(() => {
+      for (const view of LATER_VIEWS) view.preload().catch(() => undefined);
+    }, LATER);
+  }, []);
   return (
     <QueryClientProvider client={queries}>
       <LocationProvider scope="/console">

@@ -31,7 +31,7 @@ test("the life of a job says what happened, how late its run was, and what comes
     "→\nsent to the queue for attempt 1",
     expect.stringMatching(/^▶\nstarted attempt 1, \d.* late$/),
     "✕\nfailed attempt 1",
-    "↻\nwaits for the next attempt",
+    "↻\nretry planned",
     "…\nwaits for attempt 2 of 3, which starts",
   ]);
   expect(texts.join()).toContain("the shop answered 503");

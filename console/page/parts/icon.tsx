@@ -19,5 +19,6 @@ export {
   ScrollText,
   Send,
   SquarePlus,
+  TriangleAlert,
   X,
 } from "lucide-preact";

@@ -107,7 +107,7 @@ function textOf(
       // A change of the body, or a move to the same time.
       return by === 0 ? "changed" : event;
     case "retried":
-      return "waits for the next attempt";
+      return "retry planned";
     case "asked-to-retry":
       return `asked to run again after${run}`;
     case "dead":
