@@ -314,7 +314,7 @@ describe("in a CDK app", () => {
     );
     expect(read(".gitignore")).toBe("node_modules\ncdk.out\n.minutehand\n");
     expect(JSON.parse(read("tsconfig.json"))).toEqual({
-      compilerOptions: { rewriteRelativeImportExtensions: true },
+      compilerOptions: { rewriteRelativeImportExtensions: true, types: ["node"] },
     });
     expect(out).toMatch(/added to tsconfig\.json\n/);
   });
@@ -379,10 +379,10 @@ describe("tsconfig.json", () => {
   });
 
   test.each([
-    ["{}", '{\n  "compilerOptions": { "rewriteRelativeImportExtensions": true }}'],
+    ["{}", '{\n  "compilerOptions": {\n    "types": ["node"], "rewriteRelativeImportExtensions": true }}'],
     [
       '{\n  // mine: { }\n  "compilerOptions": {\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
-      '{\n  // mine: { }\n  "compilerOptions": {\n    "rewriteRelativeImportExtensions": true,\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
+      '{\n  // mine: { }\n  "compilerOptions": {\n    "types": ["node"],\n    "rewriteRelativeImportExtensions": true,\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
     ],
     [
       '{"extends":"./base.json"}',
@@ -395,12 +395,32 @@ describe("tsconfig.json", () => {
   });
 
   test.each([
-    '{ "compilerOptions": { "allowImportingTsExtensions": true } }',
-    '{ "compilerOptions": { /* yes */ "rewriteRelativeImportExtensions": true } }',
+    '{ "compilerOptions": { "allowImportingTsExtensions": true, "types": [] } }',
+    '{ "compilerOptions": { /* yes */ "rewriteRelativeImportExtensions": true }, "extends": "./base.json" }',
   ])("%j stays", async (text) => {
     write("tsconfig.json", text);
     expect((await init("refund")).out).not.toMatch(/compilerOptions/);
     expect(read("tsconfig.json")).toBe(text);
+  });
+
+  test.each([
+    [{ type: "module" }, '"types": ["node"], '],
+    [{ type: "commonjs", devDependencies: { typescript: "~7.0.2" } }, '"types": ["node"], '],
+    [
+      { devDependencies: { typescript: "^6", jest: "^30", "@types/jest": "^30" } },
+      '"types": ["node", "jest"], ',
+    ],
+    // Before version 6 the compiler takes all installed types, and a list would take the others away.
+    [{ devDependencies: { typescript: "^5" } }, ""],
+    [{ devDependencies: { typescript: "~5.9.3" } }, ""],
+  ])("the client of a package %j finds the types of Node", async (manifestBefore, types) => {
+    write("package.json", JSON.stringify(manifestBefore));
+    write("tsconfig.json", '{ "compilerOptions": { "allowImportingTsExtensions": true } }');
+    await init("refund");
+    const options = '"allowImportingTsExtensions": true';
+    expect(read("tsconfig.json").replaceAll(/\s+/g, " ")).toBe(
+      `{ "compilerOptions": { ${types}${options} } }`,
+    );
   });
 
   test.each(["{ mine }", '// "compilerOptions": {\n{ "compilerOptions": {} }'])(

@@ -40,7 +40,7 @@ const FIRST_FIELDS: Fields = {
   onDuplicate: "reject",
   maxDelay: "1h",
   when: "in 30 minutes",
-  body: '{\n  "text": "hello"\n}',
+  body: '{\n  "example": "write the body that the jobs of this topic have"\n}',
   options: {},
 };
 

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { TopicReport } from "../../client/answers.ts";
+import { isHolding, type Pause } from "../../client/holding.ts";
 import { isBehind, sweepText } from "../checks.ts";
 import { counted, pausedBy } from "../columns.ts";
 import { examples } from "../examples.ts";
@@ -12,6 +13,13 @@ const number = (count: number) => count.toLocaleString("en");
 function countText(counted: Pick<TopicReport["late"], "count" | "atLeast"> | undefined): string {
   if (counted === undefined) return "";
   return `${number(counted.count)}${counted.atLeast ? "+" : ""}`;
+}
+
+function pauseText(pause: Pause): string {
+  const by = pausedBy(pause);
+  return isHolding(pause)
+    ? `${pause.state}${by}, ${counted(pause.parked)} parked`
+    : `resumed${by}; no job is parked`;
 }
 
 const COLUMNS: Column<TopicReport>[] = [
@@ -45,8 +53,8 @@ const COLUMNS: Column<TopicReport>[] = [
   },
   {
     head: "PAUSE",
-    text: ({ pause }) => pause && `${pause.state}${pausedBy(pause)}, ${counted(pause.parked)} parked`,
-    style: () => "yellow",
+    text: ({ pause }) => pause && pauseText(pause),
+    style: ({ pause }) => (isHolding(pause) ? "yellow" : undefined),
   },
 ];
 
