@@ -53,7 +53,7 @@ export const isNarrow = isBelow(48);
 /** Whether the navigation stands at the lower edge of the window, and not at the left. As in `frame.css`. */
 export const hasBottomBar = isBelow(56);
 /** Whether a table with all numbers of a topic would be too wide. */
-export const hasTopicCards = isBelow(72);
+export const hasTopicCards = isBelow(86);
 
 /** What the last action did, or why it failed. Shown until the user closes it, opens another view or begins another action. */
 export type Notice = {
