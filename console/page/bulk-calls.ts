@@ -13,6 +13,7 @@ export const WORDS: Readonly<
   move: { asks: "Move all waiting jobs", done: "moved" },
   cancel: { asks: "Cancel all waiting jobs", done: "cancelled" },
   redrive: { asks: "Redrive all dead jobs", done: "redriven" },
+  dismiss: { asks: "Dismiss all dead jobs", done: "dismissed" },
 };
 
 export type Counting = {
