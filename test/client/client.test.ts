@@ -595,6 +595,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   resume: (client) => client.resume("orders", { signal }),
   dead: (client) => all(client.dead("orders", { signal })),
   redrive: (client) => client.redrive("orders", { signal }),
+  dismiss: (client) => client.dismiss("orders", { ids: [], signal }),
   schedules: (client) => all(client.schedules({ signal })),
   schedule: (client) => client.schedule("x", { signal }),
   putSchedule: (client) =>
