@@ -143,7 +143,9 @@ describe("many jobs", () => {
     expect((await type(api, ["dismiss", "work", "--tag", "sale", "--yes"])).out).toMatch(
       /^dismissed 1 job of work that died/,
     );
-    expect((await type(api, [...dismiss, "--yes", "--reason", "old"])).out).toMatch(/^dismissed 2 jobs of work/);
+    expect((await type(api, [...dismiss, "--yes", "--reason", "old"])).out).toMatch(
+      /^dismissed 2 jobs of work/,
+    );
     expect(await type(api, ["dead", "work"])).toMatchObject({ err: "no dead job\n" });
     const { json } = await api.call("GET", `/jobs/${ids[2]}`);
     expect((json.timeline as object[]).at(-1)).toMatchObject({

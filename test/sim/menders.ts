@@ -16,13 +16,7 @@ const SHARE = 0.5;
 export const REDRIVE_STEPS = 12;
 
 /** Dismisses a job, and tells the witness whether the job is cancelled: then it must never run. */
-export async function dismiss(
-  world: World,
-  api: Api,
-  topic: string,
-  id: string,
-  query = "",
-): Promise<void> {
+export async function dismiss(world: World, api: Api, topic: string, id: string, query = ""): Promise<void> {
   const { witness, counts } = world;
   counts.requests += REDRIVE_STEPS;
   const over = witness.cancelAsked(id);

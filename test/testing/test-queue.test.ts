@@ -140,7 +140,11 @@ describe("a job", () => {
     const queue = queueOf(fail, { maxAttempts: 1 });
     const { id } = await queue.client.enqueue("orders", 1, { delay: 0 });
     await queue.advance("1m");
-    expect(await queue.client.dismiss("orders", { ids: [id] })).toEqual({ dismissed: 1, left: 0, errors: [] });
+    expect(await queue.client.dismiss("orders", { ids: [id] })).toEqual({
+      dismissed: 1,
+      left: 0,
+      errors: [],
+    });
     expect(await queue.client.redrive("orders")).toEqual({ redriven: 0, left: 0 });
     await queue.advance("5m");
     expect(queue.runs()).toHaveLength(1);
