@@ -15,7 +15,7 @@ const text = z.optional(z.string());
 /** Only the form. The API checks the values, and the action then fails with the API's error. */
 const plan = z.strictObject({
   change: z.strictObject({
-    action: z.enum(["cancel", "move", "run", "redrive"]),
+    action: z.enum(["cancel", "dismiss", "move", "run", "redrive"]),
     ...{ dueAt: text, reason: text, ratePerSecond: z.optional(z.number()) },
     ...{ delay: z.optional(z.union([z.number(), z.string()])), shift: text },
   }),

@@ -32,7 +32,7 @@ export type ApiScopes = {
   readonly read: readonly string[];
   /** Calls that file, move or cancel single jobs or listed ones, and those of a worker that pulls: `receive`, `finish`, `extend`, `retry`, `bury`. */
   readonly write: readonly string[];
-  /** All other calls: bulks, erases, pauses, redrives and recurring schedules. */
+  /** All other calls: bulks, erases, pauses, redrives, dismissals and recurring schedules. */
   readonly operate: readonly string[];
 };
 

@@ -10,6 +10,7 @@ const WORDS: Readonly<Record<Change["action"] | "shift", Words>> = {
   shift: { asks: "Shift all waiting jobs", doing: "Shifting", done: "Shifted" },
   cancel: { asks: "Cancel all waiting jobs", doing: "Cancelling", done: "Cancelled" },
   redrive: { asks: "Redrive all dead jobs", doing: "Redriving", done: "Redriven" },
+  dismiss: { asks: "Dismiss all dead jobs", doing: "Dismissing", done: "Dismissed" },
 };
 
 export function wordsOf({ action, shift }: Change): Words {

@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<BulkRequest["action"], Words>> = {
   move: { verb: "move", done: "moved", range: "due" },
   run: { verb: "run", done: "set to run now", range: "due" },
   redrive: { verb: "redrive", done: "redriven", range: "that died" },
+  dismiss: { verb: "dismiss", done: "dismissed", range: "that died" },
 };
 
 /** A topic easily runs as many jobs in one second. */

@@ -54,7 +54,7 @@ function ownRecord(data: string): RunnerRecord | undefined {
 
 /**
  * Whether the runner of a record answers. The id of an ended runner can be that of another process by now, and its port that of another program.
- * Only the runner knows the key in the URL, and then names the error of a request that is none of its operations.
+ * Only the runner knows the key in the URL, and then names the error of a request that it does not know as an operation.
  */
 async function doesAnswer(
   { services, pid }: RunnerRecord,

@@ -5,6 +5,7 @@ import { addClock } from "./commands/clock.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { addConsole } from "./commands/console.ts";
 import { addDead } from "./commands/dead.ts";
+import { addDismiss } from "./commands/dismiss.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addEnqueue } from "./commands/enqueue.ts";
 import { addErase } from "./commands/erase.ts";
@@ -126,6 +127,7 @@ function addCommands(program: Command, surroundings: Surroundings, open: Open): 
   addTopics(program, open);
   addDead(program, open);
   addRedrive(program, open);
+  addDismiss(program, open);
   addPauses(program, open);
   program.commandsGroup("Recurring jobs:");
   addSchedules(program, open);

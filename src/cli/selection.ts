@@ -23,6 +23,12 @@ const DUE = {
   to: "only jobs with a dueAt before this time (default: one day after --from)",
 };
 
+/** The same for commands that change dead jobs. */
+export const DIED = {
+  from: "only jobs that died at this time or later (default: 366 days before --to)",
+  to: "only jobs that died before this time (default: now)",
+};
+
 export function addFilters(command: Command, { from, to } = DUE): Command {
   const filtered = addOptionFilters(command).option("--from <time>", from, instant);
   return addCaution(filtered.option("--to <time>", to, instant));

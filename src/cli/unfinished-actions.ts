@@ -18,15 +18,16 @@ function unfinishedText(change: Change, line: CarriedLine, target: Target): stri
 function commandOf(change: Change, { which, cursor, key }: CarriedLine, { url, stack }: Target): string {
   const { action, dueAt, delay, shift, ratePerSecond, reason } = change;
   const { topic, ...filters } = which;
+  const isOfDead = action === "redrive" || action === "dismiss";
   const flags = {
     ...(stack === undefined ? { url } : { stack: stack.name }),
-    ...(action === "redrive" ? {} : { topic }),
+    ...(isOfDead ? {} : { topic }),
     ...{ "due-at": dueAt, delay, shift, rate: ratePerSecond, reason, ...filters, cursor },
     // Without a cursor, a second call of a shift could move jobs once more.
     ...(shift !== undefined && cursor === undefined ? { "idempotency-key": key } : {}),
   };
   const words = { cancel: ["cancel"], move: ["reschedule"], run: ["reschedule", "--now"] };
-  const begin = action === "redrive" ? ["redrive", quoted(topic)] : words[action];
+  const begin = isOfDead ? [action, quoted(topic)] : words[action];
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
   return ["minutehand", ...begin, ...given.map(([name, value]) => `--${name} ${quoted(String(value))}`)].join(
     " ",

@@ -12,6 +12,7 @@ import type {
   Changes,
   CountQuery,
   DeadQuery,
+  DismissRequest,
   EnqueueOptions,
   EraseRequest,
   ExportQuery,
@@ -72,6 +73,7 @@ const REDRIVE: Names<RedriveRequest> = {
   ...BATCH,
   ...SEEN,
 };
+const DISMISS: Names<DismissRequest> = { ids: true, ...SEEN_CHANGE };
 const BULK: Names<BulkRequest> = {
   ...{ action: true, topic: true, dryRun: true, ratePerSecond: true, shift: true, cursor: true },
   ...{ ...RANGE, ...TIME, ...FILTERS, ...BATCH },
@@ -119,6 +121,7 @@ const OPTIONS: { readonly [Name in keyof Client]: { readonly [position: number]:
   resume: { 1: RESUME },
   dead: { 1: DEAD },
   redrive: { 1: REDRIVE },
+  dismiss: { 1: DISMISS },
   schedules: { 0: CALL },
   schedule: { 1: CALL },
   putSchedule: { 1: SCHEDULE, 2: CALL },

@@ -119,7 +119,7 @@ function jobCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, JobC
   };
 }
 
-type TopicCall = "topics" | "topic" | "pause" | "resume" | "dead" | "redrive";
+type TopicCall = "topics" | "topic" | "pause" | "resume" | "dead" | "redrive" | "dismiss";
 
 function topicCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, TopicCall> {
   return {
@@ -138,6 +138,10 @@ function topicCalls<Topics>(call: Call, newKey: NewKey): Pick<Client<Topics>, To
       const shape = { redriven: "number", left: "number" } as const;
       const sent = { body, query: { reason }, idempotencyKey, ifMatch, signal };
       return call("POST", `${topicPath(topic)}/redrive`, shape, sent);
+    },
+    dismiss(topic, { ids, ...options }) {
+      const shape = { dismissed: "number", left: "number", errors: "array" } as const;
+      return call("POST", `${topicPath(topic)}/dismiss`, shape, { body: { ids }, ...changing(options) });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { MinutehandError } from "../core/errors.ts";
 import type { Health } from "../http/answers/about.ts";
-import type { Redriven } from "../http/answers/many-jobs.ts";
+import type { Dismissed, Redriven } from "../http/answers/many-jobs.ts";
 import type { ScheduleSummary } from "../http/answers/schedules.ts";
 import type { Paused, Resumed } from "../http/answers/topics.ts";
 import type {
@@ -26,6 +26,7 @@ import type {
   Changes,
   CountQuery,
   DeadQuery,
+  DismissRequest,
   EnqueueArguments,
   EnqueueOptions,
   EraseRequest,
@@ -53,7 +54,7 @@ export { type DirectWorker, directWorker } from "./direct-worker.ts";
 export { type ClientOptions, createClient } from "./http-client.ts";
 export type { JobByKey, JobRef } from "./job-ref.ts";
 export type * from "./options.ts";
-export type { Health, Paused, Redriven, Resumed, ScheduleSummary };
+export type { Dismissed, Health, Paused, Redriven, Resumed, ScheduleSummary };
 
 /** `Arguments` if the caller gives the type argument `T`. Otherwise a call with arguments fits another signature. */
 type IfGiven<T, Arguments extends readonly unknown[]> = [T] extends [never] ? [] : Arguments;
@@ -177,7 +178,7 @@ export type Client<Topics = TopicBodies> = {
   /**
    * Changes many jobs of a topic, part by part, until all are done. `onProgress` gets the sums after each part. If a part after the
    * first fails, the `data` of the error has the `cursor` that continues the bulk. Idempotent: a repeated part changes no job twice, and
-   * also counts the jobs that the first try has changed, except in a `redrive`.
+   * also counts the jobs that the first try has changed, except in a `redrive` or `dismiss`.
    */
   bulk<N extends keyof T & string, T = Topics>(
     request: BulkRequest<N>,
@@ -217,6 +218,11 @@ export type Client<Topics = TopicBodies> = {
    * redrives no job twice, and also counts the jobs that an earlier try has redriven.
    */
   redrive<N extends keyof T & string, T = Topics>(topic: N, request?: RedriveRequest): Promise<Redriven>;
+  /**
+   * Dismisses dead jobs: they are cancelled, never run, and no longer count as dead. Idempotent. `errors` has the jobs that were not
+   * dismissed, each with its error: `job-not-dead`, `job-not-found` or `unavailable`. All dead jobs of a topic: `bulk` with `action: "dismiss"`.
+   */
+  dismiss<N extends keyof T & string, T = Topics>(topic: N, request: DismissRequest): Promise<Dismissed>;
 
   /** Lists the recurring schedules. */
   schedules(options?: CallOptions): AsyncIterable<ScheduleSummary>;

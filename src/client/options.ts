@@ -72,7 +72,7 @@ export type Changes<Body = unknown> = AnyTime &
   ChangeOptions &
   SeenOptions & { body?: Body };
 
-/** `from ≤ dueAt < to`; for a bulk that redrives, the time of the death. A list or a forecast spans at most 31 days, a bulk 366. */
+/** `from ≤ dueAt < to`; for a bulk that redrives or dismisses, the time of the death. A list or a forecast spans at most 31 days, a bulk 366. */
 type Range = { from?: Instant; to?: Instant };
 /** Jobs with this tag and of this group. An absent field matches every job. */
 type Filters = Pick<StoredOptions, "tag" | "group">;
@@ -107,13 +107,16 @@ export type RedriveRequest = RepeatableOptions &
     ratePerSecond?: number;
   };
 
-/** `delay`, `dueAt` and `shift` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel` or `shift`. */
+/** `ids`: up to 500 jobs. `ifMatch`: only with one id. */
+export type DismissRequest = ChangeOptions & SeenOptions & { ids: readonly string[] };
+
+/** `delay`, `dueAt` and `shift` are only for `move`, which needs one of them. `ratePerSecond` is 0.001 to 1,000, and not for `cancel`, `dismiss` or `shift`. */
 export type BulkRequest<T extends string = string> = Range &
   AnyTime &
   Filters &
   RepeatableOptions &
   ChangeOptions & {
-    action: "cancel" | "move" | "run" | "redrive";
+    action: "cancel" | "move" | "run" | "redrive" | "dismiss";
     topic: T;
     /** Whether to count the jobs and change nothing. */
     dryRun?: boolean;

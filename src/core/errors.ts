@@ -7,6 +7,7 @@ export type ErrorCode =
   | "job-already-exists"
   | "job-running"
   | "job-finished"
+  | "job-not-dead"
   | "untracked-topic"
   | "not-a-pull-topic"
   | "claim-lost"

@@ -126,6 +126,7 @@ export type HomeIn<S extends State> = Extract<Home, { state: S }>;
 /** A job without its body. Code that keeps many jobs in memory keeps heads: a body may have 200 KiB. */
 export type Head = HeadOf<Home>;
 type HeadOf<H> = H extends unknown ? Omit<H, "body"> : never;
+export type HeadIn<S extends State> = HeadOf<HomeIn<S>>;
 
 /** One thing that happened to a job, at the time `at`. */
 export type LogEntry = {

@@ -216,6 +216,17 @@ export const CHANGES = {
     sets: [...END, "lastError"],
     may: ["settledBy"],
   },
+  dismiss: {
+    from: "dead",
+    to: "cancelled",
+    by: "a caller",
+    when: "a dismissal",
+    asRead: ["revision"],
+    // A cancelled job with a claim is one whose run has crashed, so the run and the death move to the log.
+    sets: [...END, "log"],
+    may: ["cancelledBy"],
+    clears: LAST_RUN,
+  },
   redrive: {
     from: "dead",
     to: "scheduled",

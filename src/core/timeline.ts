@@ -1,6 +1,15 @@
 import { type Actor, actorOf } from "./actor.ts";
 import { LOG_BYTES, LOG_ENTRIES, LOG_ERROR_BYTES } from "./constants.ts";
-import { crashOf, type Home, type HomeIn, isFinished, type LogEntry, type State, startsAt } from "./home.ts";
+import {
+  crashOf,
+  type Head,
+  type HeadIn,
+  type Home,
+  isFinished,
+  type LogEntry,
+  type State,
+  startsAt,
+} from "./home.ts";
 import { addressOf } from "./job-id.ts";
 import { onceNotesOf, scheduleIn } from "./once.ts";
 import { truncateError } from "./thrown.ts";
@@ -18,17 +27,21 @@ export type RunEnd =
 /** A retry, or a move by somebody. `dueAt`: ms since the epoch. */
 type Moved = { readonly what: "retried" | "moved"; readonly dueAt: number; readonly by?: Actor | undefined };
 
-/** Answers the log of a job that is moved at `at` (ms since the epoch): its last entries. `end`: how the last run ended. */
-export function logAfter(
-  home: Home,
-  at: number,
-  { what, dueAt, by }: Moved,
-  end: RunEnd | undefined,
-): LogEntry[] {
+/**
+ * Answers the log of a job that is moved, or dismissed, at `at` (ms since the epoch): its last entries. `moved`: absent if the job is dismissed.
+ * `end`: how the last run ended.
+ */
+export function logAfter(home: Head, at: number, moved?: Moved, end?: RunEnd): LogEntry[] {
   const ended = home.state === "dead" ? deathOf(home) : endOf(home, at, end);
-  const moved: LogEntry = { what, at, dueAt, ...(by && { by }) };
-  const log: LogEntry[] = [...(home.log ?? []), ...runOf(home, at), ...ended, moved];
+  const log: LogEntry[] = [...(home.log ?? []), ...runOf(home, at), ...ended];
+  if (moved) log.push({ what: moved.what, at, dueAt: moved.dueAt, ...(moved.by && { by: moved.by }) });
   return fitted(log.slice(-LOG_ENTRIES));
+}
+
+/** When a dismissed job died: ms since the epoch. Only the log of a dismissed job ends with a death. `undefined`: the job was not dismissed. */
+export function diedAt({ log = [] }: Head): number | undefined {
+  const last = log.at(-1);
+  return last?.what === "dead" ? last.at : undefined;
 }
 
 /** Drops the reasons and names of the oldest moves until the log has at most `LOG_BYTES`. */
@@ -66,7 +79,7 @@ function filerOf({ createdAt, eventAt }: Home, once: string): Actor | undefined 
  * Answers the start that the job was given since its last move, the message that reached a consumer, and the run that it started. `end`: when
  * the job was moved or ended, ms since the epoch.
  */
-function runOf({ sentAt, claimedAt, token, ...home }: Home, end: number | undefined): LogEntry[] {
+function runOf({ sentAt, claimedAt, token, ...home }: Head, end: number | undefined): LogEntry[] {
   const isRun = token !== undefined && claimedAt !== undefined;
   const attempt = isRun ? home.attempt : home.attempt + 1;
   const sent: LogEntry[] = sentAt === undefined ? [] : [{ what: "sent", at: sentAt, attempt }];
@@ -87,14 +100,14 @@ function holdOf(
 }
 
 /** Answers the end of the last run. A run without an end has crashed. */
-function endOf(home: Home, at: number, known: RunEnd | undefined): LogEntry[] {
+function endOf(home: Head, at: number, known: RunEnd | undefined): LogEntry[] {
   if (home.token === undefined) return [];
   const end = known ?? { what: "failed", error: crashOf(home) };
   const error = end.what === "failed" ? { error: short(end.error) } : {};
   return [{ what: end.what, at, attempt: home.attempt, ...error }];
 }
 
-function deathOf({ finishedAt: at, token, attempt, lastError = "" }: HomeIn<"dead">): [LogEntry] {
+function deathOf({ finishedAt: at, token, attempt, lastError = "" }: HeadIn<"dead">): [LogEntry] {
   return [{ what: "dead", at, ...(token === undefined ? {} : { attempt }), error: short(lastError) }];
 }
 

@@ -20,6 +20,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   retry: { receipt: "the-receipt-of-receive", delay: "5m", error: "the shop did not answer" },
   bury: { receipt: "the-receipt-of-receive", error: "there is no such order" },
   redrive: { max: 100 },
+  dismiss: { ids: ["01KGJPQM00T9B5Q2V3W4X5Y6Z7"] },
   putSchedule: {
     topic: "reminders",
     expression: "cron(30 8 ? * MON-FRI *)",

@@ -78,7 +78,7 @@ export function openapiDocument(routes: readonly Route[], version: string): obje
 
 function tagOf({ path }: Route): keyof typeof TAGS {
   if (/^\/(jobs|forecast)|\/jobs\//.test(path)) return "Jobs";
-  if (/\/(dead|redrive)$/.test(path)) return "Dead jobs";
+  if (/\/(dead|redrive|dismiss)$/.test(path)) return "Dead jobs";
   if (/^\/topics(\/\{topic\}(\/(pause|resume))?)?$/.test(path)) return "Topics";
   if (path.startsWith("/topics/")) return "Pull";
   return path.startsWith("/schedules") ? "Schedules" : "API";

@@ -17,6 +17,7 @@ export const STATUS: Readonly<Record<ProblemCode, number>> = {
   "job-already-exists": 409,
   "job-running": 409,
   "job-finished": 409,
+  "job-not-dead": 409,
   "untracked-topic": 409,
   "not-a-pull-topic": 409,
   "runaway-chain": 409,

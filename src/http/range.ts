@@ -1,7 +1,7 @@
 import { DAY, LONGEST_BULK, LONGEST_LIST } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { iso } from "../general/times.ts";
-import type { BulkAction } from "../protocol/change/begin-bulk.ts";
+import { type BulkAction, isForDead } from "../protocol/change/begin-bulk.ts";
 
 const HOUR = 3_600_000;
 
@@ -14,9 +14,9 @@ export function rangeOf(now: number, asked: Partial<Range>): Range {
   return checked({ from, to: asked.to ?? from + HOUR }, LONGEST_LIST);
 }
 
-/** The range of a bulk; by default the day that begins an hour ago, for `run` the day that begins now, for `redrive` the last 366 days. Throws as `rangeOf`. */
+/** The range of a bulk; by default the day that begins an hour ago, for `run` the day that begins now, for dead jobs the last 366 days. Throws as `rangeOf`. */
 export function bulkRangeOf(now: number, action: BulkAction, asked: Partial<Range>): Range {
-  if (action === "redrive") {
+  if (isForDead(action)) {
     const to = asked.to ?? now;
     return checked({ from: asked.from ?? Math.max(to - LONGEST_BULK, 0), to }, LONGEST_BULK);
   }

@@ -203,6 +203,7 @@ export const bulk = request(
       request("BulkCancel", z.strictObject({ action: z.enum(["cancel"]), ...which })),
       request("BulkRun", z.strictObject({ action: z.enum(["run"]), ...which, ratePerSecond: rate })),
       request("BulkRedrive", z.strictObject({ action: z.enum(["redrive"]), ...which, ratePerSecond: rate })),
+      request("BulkDismiss", z.strictObject({ action: z.enum(["dismiss"]), ...which })),
       request(
         "BulkMove",
         z
@@ -230,6 +231,7 @@ export const bulk = request(
             cancel: refTo("BulkCancel"),
             run: refTo("BulkRun"),
             redrive: refTo("BulkRedrive"),
+            dismiss: refTo("BulkDismiss"),
             move: refTo("BulkMove"),
           },
         },
@@ -264,13 +266,15 @@ export const erasing = request(
 );
 export type ErasingFields = z.output<typeof erasing>;
 
+const ids = z.array(jobId, { error: IDS_RULE }).check(z.maxLength(BATCH_JOBS, { error: IDS_RULE }));
+
+export const dismissing = request("Dismissing", z.strictObject({ ids }));
+
 export const redriving = request(
   "Redriving",
   z
     .strictObject({
-      ids: z.exactOptional(
-        z.array(jobId, { error: IDS_RULE }).check(z.maxLength(BATCH_JOBS, { error: IDS_RULE })),
-      ),
+      ids: z.exactOptional(ids),
       max: z.exactOptional(wholeNumber(1, BATCH_JOBS)),
       delay: z.exactOptional(duration),
       ratePerSecond: rate,

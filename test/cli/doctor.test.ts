@@ -13,7 +13,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { createWorld, MINUTE, SECOND, START } from "../support/world.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
-import { serveApi } from "./served-api.ts";
+import { SERVICES, serveApi } from "./served-api.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -74,7 +74,13 @@ describe("doctor", () => {
     await using api = await serveApi();
     const folder = mkdtempSync(join(tmpdir(), "minutehand-doctor-"));
     const doctorOf = async (url: string, pid = process.pid) => {
-      const record = { pid, url, services: url, emulators: [], warnings: ["a handler is not wrapped"] };
+      const record = {
+        pid,
+        url,
+        services: `${url}${SERVICES}`,
+        emulators: [],
+        warnings: ["a handler is not wrapped"],
+      };
       mkdirSync(join(folder, ".minutehand"), { recursive: true });
       writeFileSync(join(folder, ".minutehand", "runner.json"), JSON.stringify(record));
       return type(api, ["doctor"], { folder });

@@ -132,6 +132,28 @@ describe("many jobs", () => {
     expect((await type(api, [...crowd, "--shift", "2h"])).out).not.toContain("same second");
   });
 
+  test("are dismissed all together, or by their tag", async () => {
+    await using api = await serveApi();
+    const ids = [await api.bury({ tag: "sale" }, "no"), await api.bury({}, "no"), await api.bury({}, "no")];
+    await api.world.pass(SECOND);
+    const dismiss = ["dismiss", "work", "--all"];
+    expect((await type(api, [...dismiss, "--dry-run"])).out).toMatch(
+      /^would dismiss 3 jobs of work that died from .* to .*\n$/,
+    );
+    expect((await type(api, ["dismiss", "work", "--tag", "sale", "--yes"])).out).toMatch(
+      /^dismissed 1 job of work that died/,
+    );
+    expect((await type(api, [...dismiss, "--yes", "--reason", "old"])).out).toMatch(
+      /^dismissed 2 jobs of work/,
+    );
+    expect(await type(api, ["dead", "work"])).toMatchObject({ err: "no dead job\n" });
+    const { json } = await api.call("GET", `/jobs/${ids[2]}`);
+    expect((json.timeline as object[]).at(-1)).toMatchObject({
+      event: "cancelled",
+      by: { kind: "bulk", reason: "old" },
+    });
+  });
+
   test("are redriven by their tag", async () => {
     await using api = await serveApi();
     const ids: string[] = [];

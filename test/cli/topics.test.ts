@@ -152,6 +152,45 @@ describe("dead and redrive", () => {
     });
   });
 
+  test("dismiss cancels the named jobs, says why another was left, and repeats are harmless", async () => {
+    await using api = await serveApi();
+    const [first, second] = [await bury(api, "one"), await bury(api, "two")];
+    const filed = await api.call("POST", "/jobs", { body: { topic: "work", body: 1, delay: "1h" } });
+    const waiting = String(filed.json.id);
+    const named = await type(api, ["dismiss", "work", first, waiting, "--reason", "bad data"]);
+    expect(named).toMatchObject({ code: 1, out: "dismissed 1 job of work; 1 left\n" });
+    expect(named.err).toBe(
+      `${waiting}: job ${waiting} is scheduled, and only a dead job can be dismissed\n` +
+        "minutehand: 1 of 2 jobs were not dismissed\n",
+    );
+    const { json } = await api.call("GET", `/jobs/${first}`);
+    expect(json).toMatchObject({ state: "cancelled" });
+    expect((json.timeline as object[]).slice(-2)).toMatchObject([
+      { event: "dead", error: "one" },
+      { event: "cancelled", by: { kind: "caller", reason: "bad data" } },
+    ]);
+    expect(await type(api, ["dismiss", "work", first])).toMatchObject({
+      code: 0,
+      out: "dismissed 1 job of work; 1 left\n",
+    });
+    expect((await type(api, ["dead", "work", "--json"])).lines).toMatchObject([{ id: second }]);
+    expect((await type(api, ["dismiss", "work", second, "--if-match", "9"])).err).toContain("If-Match");
+    expect(await type(api, ["dismiss", "work", second, "--if-match", "0"])).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    [[]],
+    [["--yes"]],
+    [["01KJMF8S00G00000000000000A", "--all"]],
+    [["01KJMF8S00G00000000000000A", "--dry-run"]],
+    [["--all", "--tag", "t"]],
+  ])("dismiss refuses %j", async (args) => {
+    expect(await type(undefined, ["dismiss", "work", ...args])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("name the dead jobs in one way: give ids, or --all, or filters"),
+    });
+  });
+
   test("redrive prints what its first call has done if the second call is refused", async () => {
     await using api = await serveApi();
     const dead = await bury(api, "one");

@@ -93,6 +93,31 @@ describe("the client", () => {
     await expect(client.redrive("work", { ifMatch })).rejects.toMatchObject({ code: "bad-request" });
   });
 
+  test("dismisses dead jobs, says of the others why not, and one job only as its caller saw it", async () => {
+    const { client, api } = createClient();
+    const [id, other] = [await api.bury(), await api.bury()];
+    const waiting = await client.enqueue("work", 1, { delay: "1h" });
+    expect(await client.dismiss("work", { ids: [id, waiting.id], reason: "old" })).toEqual({
+      dismissed: 1,
+      left: 1,
+      errors: [
+        { id: waiting.id, problem: expect.objectContaining({ code: "job-not-dead", state: "scheduled" }) },
+      ],
+    });
+    const { timeline } = await client.get(id);
+    expect(timeline.at(-1)).toMatchObject({ event: "cancelled", by: { kind: "caller", reason: "old" } });
+    const ifMatch = { id: other, revision: 5 };
+    await expect(client.dismiss("work", { ids: [other], ifMatch })).rejects.toMatchObject({
+      code: "changed-meanwhile",
+    });
+    await expect(client.dismiss("work", { ids: [id, other], ifMatch })).rejects.toMatchObject({
+      code: "bad-request",
+    });
+    await expect(client.dismiss("orders", { ids: ["x"] })).rejects.toMatchObject({ code: "bad-request" });
+    await api.world.pass(1);
+    expect(await client.bulk({ action: "dismiss", topic: "work" })).toMatchObject({ changed: 1 });
+  });
+
   test("answers a job or an error for each job of a batch", async () => {
     const { client } = createClient();
     const [first, second] = await client.enqueueMany([
@@ -506,6 +531,7 @@ describe("an answer that is not from Minutehand's API", () => {
     "an object whose schedules is an array": (client) => all(client.schedules()),
     "an object whose matched is a number": (client) => client.bulk({ action: "cancel", topic: "orders" }),
     "an object whose redriven is a number": (client) => client.redrive("orders"),
+    "an object whose dismissed is a number": (client) => client.dismiss("orders", { ids: [] }),
     "an object whose leaseUntil is a string": (client) => client.extend("work", receipt, 1),
     "an object whose name is a string": (client) => client.removeSchedule("x"),
     "an object whose topic is a string": (client) => client.pause("x"),
@@ -569,6 +595,7 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   resume: (client) => client.resume("orders", { signal }),
   dead: (client) => all(client.dead("orders", { signal })),
   redrive: (client) => client.redrive("orders", { signal }),
+  dismiss: (client) => client.dismiss("orders", { ids: [], signal }),
   schedules: (client) => all(client.schedules({ signal })),
   schedule: (client) => client.schedule("x", { signal }),
   putSchedule: (client) =>

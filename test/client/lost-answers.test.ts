@@ -62,6 +62,7 @@ const CALLS: Record<string, (client: Client, scene: Scene) => Promise<unknown>> 
   dead: (client) => all(client.dead("work")),
   "redrive of ids": (client, { dead }) => client.redrive("work", { ids: dead.slice(1), delay: "1h" }),
   "redrive of the oldest": (client) => client.redrive("work", { max: 2, delay: "1h" }),
+  dismiss: (client, { dead }) => client.dismiss("work", { ids: dead.slice(1) }),
   schedules: (client) => all(client.schedules()),
   schedule: (client) => client.schedule("hourly"),
   putSchedule: (client) => client.putSchedule("hourly", schedule),

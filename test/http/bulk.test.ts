@@ -44,6 +44,7 @@ describe("a bulk", () => {
       ["cancel", "2026-03-01T08:00:00.000Z", "2026-03-02T08:00:00.000Z"],
       ["run", "2026-03-01T09:00:00.000Z", "2026-03-02T09:00:00.000Z"],
       ["redrive", "2025-02-28T09:00:00.000Z", "2026-03-01T09:00:00.000Z"],
+      ["dismiss", "2025-02-28T09:00:00.000Z", "2026-03-01T09:00:00.000Z"],
     ];
     for (const [action, from, to] of ranges)
       expect((await bulk(api, { ...dry, action })).json).toMatchObject({ from, to, reached: to, matched: 0 });
@@ -249,6 +250,6 @@ describe("a bulk", () => {
 
   test("names the allowed actions", async () => {
     const { json } = await bulk(createApi(), { ...cancel, action: "delete" });
-    expect(json.detail).toBe('action must be one of cancel, run, redrive, move, got "delete"');
+    expect(json.detail).toBe('action must be one of cancel, run, redrive, dismiss, move, got "delete"');
   });
 });

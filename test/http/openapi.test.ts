@@ -53,6 +53,7 @@ test("every call of the design is a route", () => {
     "POST /topics/{topic}/bury",
     "GET /topics/{topic}/dead",
     "POST /topics/{topic}/redrive",
+    "POST /topics/{topic}/dismiss",
     "GET /schedules",
     "GET /schedules/{name}",
     "PUT /schedules/{name}",

@@ -97,7 +97,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   ],
   operate: [
     ...["bulk", "pauseTopic", "resumeTopic", "redrive", "putSchedule", "deleteSchedule", "pauseSchedule"],
-    ...["resumeSchedule", "runSchedule", "erase"],
+    ...["resumeSchedule", "runSchedule", "erase", "dismiss"],
   ],
 };
 

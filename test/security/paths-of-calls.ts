@@ -105,6 +105,9 @@ async function redrive(scenes: Scenes, buried: readonly string[]): Promise<void>
   await ok("POST", "/topics/work/redrive", { ids: buried, delay: "1h" });
   await ok("POST", "/topics/work/redrive", {});
   for (let i = 0; i < 2; i++) await ok("POST", "/topics/work/redrive", {}, once("redrive"));
+  const { id, receipt } = await scenes.pullOne("work");
+  await ok("POST", "/topics/work/bury", { receipt, error: "hopeless" });
+  expect(await ok("POST", "/topics/work/dismiss", { ids: [id] })).toMatchObject({ dismissed: 1 });
 }
 
 /** Moves a job so far ahead that its once item must be prolonged. */

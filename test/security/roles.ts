@@ -42,7 +42,7 @@ const REFUSED: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 const STORED =
-  /^src\/protocol\/[\w-]+\/(book-starts|claim|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
+  /^src\/protocol\/[\w-]+\/(book-starts|claim|dead-entry|die|if-late|keys|known-pauses|limited-topics|listed-topics|looks|move|once-items|park|pause|read-job|redrive|redrive-envelope|send|settle|write-apart)\.ts /;
 /** Where nothing fails, no note is removed by itself. */
 const RARELY = /^src\/protocol\/hand-over\/release-jobs\.ts removeByPartition remove$/;
 /** A look is filed a minute later if DynamoDB does not store it within two seconds, which only a slow machine makes happen here. */

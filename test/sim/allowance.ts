@@ -54,6 +54,8 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^POST \/jobs\/erase$/, () => 2000],
   // Each day of the dead jobs' retention twice, and ten jobs.
   [/^POST .*\/redrive$/, () => 72],
+  // As a redrive, without the pause and the looks.
+  [/^POST .*\/dismiss$/, () => 72],
   // The pause, claims, and the homes of refused claims, whose jobs may be sent once more.
   [/^POST .*\/receive$/, () => 5],
   // A read of the home, the write that ends the run, a write that frees the key, and a read for the answer.

@@ -15,7 +15,17 @@ const SHARE = 0.5;
 /** A redrive reads each day of the dead jobs' retention twice: it counts as this many requests more. */
 export const REDRIVE_STEPS = 12;
 
-/** A user redrives a dead keyed job while another replaces it. By chance these calls meet in fewer than one of 3,000 histories. */
+/** Dismisses a job, and tells the witness whether the job is cancelled: then it must never run. */
+export async function dismiss(world: World, api: Api, topic: string, id: string, query = ""): Promise<void> {
+  const { witness, counts } = world;
+  counts.requests += REDRIVE_STEPS;
+  const over = witness.cancelAsked(id);
+  const answer = await api("POST", `/topics/${topic}/dismiss${query}`, { ids: [id] });
+  over();
+  if (answer?.body.dismissed === 1) witness.cancelled({ id });
+}
+
+/** A user redrives a dead keyed job while another replaces it, and perhaps a third dismisses it. By chance these calls meet in fewer than one of 3,000 histories. */
 export function menders(world: World, api: Api, topic: string, key: string): void {
   const { timeline } = world;
   const draws = world.draws("menders");
@@ -34,8 +44,13 @@ export function menders(world: World, api: Api, topic: string, key: string): voi
     await timeline.wait(DEAD_AFTER);
     world.counts.requests += REDRIVE_STEPS;
     const redrive = api("POST", `/topics/${topic}/redrive`, { ids: [id ?? ""], delay: 10 * 60 });
+    // Draws of its own, so that the other histories of a seed stay as they are.
+    const own = world.draws("dismissal");
+    const dismissal = own.chance(SHARE) ? timeline.wait(own.whole(0, APART)) : undefined;
+    const dismissed = dismissal?.then(() => dismiss(world, api, topic, id ?? ""));
     await timeline.wait(draws.whole(0, APART));
-    await Promise.all([redrive, put({ body: { mended: 1 }, delay: draws.pick([0, 60, 600]) })]);
+    const replaced = put({ body: { mended: 1 }, delay: draws.pick([0, 60, 600]) });
+    await Promise.all([redrive, replaced, dismissed]);
   };
   world.join(time, mend);
 }

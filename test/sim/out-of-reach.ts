@@ -60,7 +60,7 @@ export const OUT_OF_REACH: Readonly<Record<string, OutOfReach>> = {
       "late jobs of a `millisecond` topic are received ten at a time, or one if the second call fails",
     ),
   },
-  "recovery  src/protocol/change/redrive.ts redriveJob": {
+  "recovery  src/protocol/store/dead-entry.ts removeDeadEntry": {
     why: RARE,
     test: test(
       "repeated-and-late-calls.test.ts",

@@ -52,6 +52,7 @@ function wishesOf(what: string, fields: Fields): Pick<Request, "kind" | "wishes"
   const all = (places: readonly string[]): Wish[] => places.map((place) => of(place));
   const keyed = (job: Fields): Wish => of(job.key === undefined ? "" : `${job.topic}#${job.key}`, job);
   if (what === "POST /jobs" || what === "POST /jobs/batch") return { kind: "file", wishes: jobs.map(keyed) };
+  if (/^POST .*\/dismiss$/.test(what)) return { kind: "cancel", wishes: all(ids ?? []) };
   if (what === "POST /jobs/cancel") return { kind: "cancel", wishes: all(ids ?? []) };
   if (what === "POST /jobs/erase") return { kind: "bulk", wishes: all([topic]) };
   if (what === "POST /jobs/bulk") return { kind: "bulk", wishes: all([topic]) };

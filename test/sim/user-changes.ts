@@ -1,5 +1,5 @@
 import { mustRefuse, type Wish } from "./answers.ts";
-import { REDRIVE_STEPS } from "./menders.ts";
+import { dismiss, REDRIVE_STEPS } from "./menders.ts";
 import type { Answer } from "./platform.ts";
 import type { Headers } from "./requests.ts";
 import { pickFrom } from "./stretch.ts";
@@ -87,7 +87,10 @@ async function redrive(user: User, id: string): Promise<void> {
   const usual = draws.pick([0, 60, 600]);
   const delay = asking.chance(0.4) ? SOON : usual;
   const { query, headers } = which.ids ? asSeen(user) : { query: reasonOf(user), headers: {} };
-  look(user, await api("POST", `/topics/${topic}/redrive${query}`, { ...which, delay }, headers));
+  const redriven = api("POST", `/topics/${topic}/redrive${query}`, { ...which, delay }, headers);
+  const own = world.draws(`dismissal ${user.n} ${id}`);
+  if (own.chance(0.2)) await dismiss(world, api, topic, id, reasonOf(user));
+  look(user, await redriven);
 }
 
 async function askForbidden(user: User, id: string, what: string, when: When): Promise<Answer | undefined> {

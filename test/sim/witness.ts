@@ -45,7 +45,7 @@ export function witnessOf({
       grants.moved(told);
     },
     cancelAsked: cancels.asked,
-    cancelled: ({ id }: Told): void => cancels.acknowledged(id),
+    cancelled: ({ id }: Pick<Told, "id">): void => cancels.acknowledged(id),
     handedOff: (sent: Sent): void => tellSent(judges, sent, settings.untracked),
     sent: work.all,
     lettersTo: deadLetters.lettersTo,

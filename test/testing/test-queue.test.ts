@@ -136,6 +136,21 @@ describe("a job", () => {
     expect((await queue.client.topic("orders")).depths).toMatchObject({ ready: 0, dead: 0 });
   });
 
+  test("that is dead never runs again when it is dismissed", async () => {
+    const queue = queueOf(fail, { maxAttempts: 1 });
+    const { id } = await queue.client.enqueue("orders", 1, { delay: 0 });
+    await queue.advance("1m");
+    expect(await queue.client.dismiss("orders", { ids: [id] })).toEqual({
+      dismissed: 1,
+      left: 0,
+      errors: [],
+    });
+    expect(await queue.client.redrive("orders")).toEqual({ redriven: 0, left: 0 });
+    await queue.advance("5m");
+    expect(queue.runs()).toHaveLength(1);
+    expect((await queue.client.topic("orders")).depths).toMatchObject({ ready: 0, dead: 0 });
+  });
+
   test("that asks for another run gets the run at that time, and the run counts as no attempt", async () => {
     const poll = (job: Job<Timeout>) => {
       if (queue.runs().length < 2) job.retryIn("10m");

@@ -28,6 +28,7 @@ export function JobActions({ job }: { job: JobJson }) {
       <ChangeBody {...given} />
       <Cancel {...given} />
       <Redrive job={job} name={name} />
+      {job.state === "dead" && <Dismiss job={job} name={name} />}
     </div>
   );
 }
@@ -206,6 +207,32 @@ function Redrive({ job, name }: Omit<Props, "impossible">) {
         again.
       </p>
       {job.lastError !== undefined && <DiedOf errors={[firstLineOf(job.lastError)]} />}
+      <ChangedMeanwhile job={job} seen={seen} take={see} />
+    </Action>
+  );
+}
+
+/** Shown for a dead job only: a job that never died needs no such button. */
+function Dismiss({ job, name }: Omit<Props, "impossible">) {
+  const { seen, see } = useSeen(job);
+  return (
+    <Action
+      label="Dismiss"
+      title="Give this dead job up?"
+      confirm="Dismiss the job"
+      isDangerous
+      onOpen={see}
+      takesReason
+      run={async (why) => {
+        const { dismissed } = await api.dismiss(job.topic, { ids: [job.id], ifMatch: seen, ...why });
+        return dismissed === 1
+          ? `Dismissed ${name}. It is cancelled, and its alarm ends within minutes.`
+          : `${name} was not dead any more, so nothing was done.`;
+      }}
+    >
+      <p>
+        <strong>{name}</strong> will not run again, and it counts as cancelled. Its timeline keeps its death.
+      </p>
       <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
   );

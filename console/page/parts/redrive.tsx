@@ -101,3 +101,15 @@ export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) 
     </BulkAction>
   );
 }
+
+export function DismissAll({ topic }: Pick<Chosen, "topic">) {
+  return (
+    <BulkAction
+      label="Dismiss all"
+      change={{ action: "dismiss" }}
+      which={{ topics: [topic] }}
+      effect="are cancelled, and do not run again. Their timelines keep their deaths"
+      isDangerous
+    />
+  );
+}

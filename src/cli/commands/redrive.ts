@@ -13,6 +13,7 @@ import {
   addFilters,
   addSeen,
   type Caution,
+  DIED,
   type Filters,
   filtersOf,
   onlyForOne,
@@ -20,11 +21,6 @@ import {
   seenAs,
 } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
-
-const DIED = {
-  from: "only jobs that died at this time or later (default: 366 days before --to)",
-  to: "only jobs that died before this time (default: now)",
-};
 
 type Flags = Filters & Caution & Seen & { max?: number; delay?: Duration; rate?: number; reason?: string };
 

@@ -43,7 +43,7 @@ const counts = {
 export const bulkPart = answer(
   "BulkPart",
   z.object({
-    action: answer("BulkAction", z.enum(["cancel", "move", "run", "redrive"])),
+    action: answer("BulkAction", z.enum(["cancel", "move", "run", "redrive", "dismiss"])),
     ...counts,
     from: time,
     to: time,
@@ -91,3 +91,15 @@ export const redriven = answer(
   }),
 );
 export type Redriven = z.output<typeof redriven>;
+
+export const dismissed = answer(
+  "Dismissed",
+  z.object({
+    dismissed: count,
+    left: count,
+    errors: z
+      .array(failure)
+      .check(z.meta({ description: "The jobs that were not dismissed, each with its error." })),
+  }),
+);
+export type Dismissed = z.output<typeof dismissed>;

@@ -19,7 +19,7 @@ export const bulkRoute = route({
   operationId: "bulk",
   isDecision: true,
   summary:
-    "Changes many jobs of one topic: cancels them, moves them to another time or each by as much, runs them now, or redrives dead ones. `from` and `to` select jobs by `dueAt`. By default they span one day that begins an hour ago, or now for `run`. For `redrive` they select jobs by the time of their death, by default those that died in the last 366 days. `tag` and `group` narrow the selection. Each call does one part of the work. While the answer has a `cursor`, send the same request with that `cursor` to do the next part. A dry run counts the jobs and changes nothing.",
+    "Changes many jobs of one topic: cancels them, moves them to another time or each by as much, runs them now, or redrives or dismisses dead ones. `from` and `to` select jobs by `dueAt`. By default they span one day that begins an hour ago, or now for `run`. For `redrive` and `dismiss` they select jobs by the time of their death, by default those that died in the last 366 days. `tag` and `group` narrow the selection. Each call does one part of the work. While the answer has a `cursor`, send the same request with that `cursor` to do the next part. A dry run counts the jobs and changes nothing.",
   query: reasoned,
   headers: idempotent,
   body: bulk,

@@ -1,20 +1,23 @@
 import * as z from "zod/mini";
+import type { IfMatch } from "../../core/as-seen.ts";
 import { LIST_JOBS, PAGE_JOBS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { iso } from "../../general/times.ts";
+import { dismiss } from "../../protocol/change/dismiss.ts";
 import { redrive } from "../../protocol/change/redrive.ts";
 import { requireTracked } from "../../protocol/policy.ts";
 import { deadPage } from "../../protocol/read/dead-jobs.ts";
 import { jobPage } from "../answers/jobs.ts";
-import { redriven } from "../answers/many-jobs.ts";
+import { dismissed, redriven } from "../answers/many-jobs.ts";
 import { decodeDeadCursor, encodeDeadCursor, tie, untie } from "../cursors.ts";
 import { digits } from "../fields.ts";
 import { summaryOf } from "../job-json.ts";
 import { filters } from "../job-options.ts";
 import { logUrlOf } from "../log-url.ts";
 import { callMarkOf } from "../new-job.ts";
-import { idempotentConditional, reasoned, topicPath } from "../parameters.ts";
-import { redriving } from "../requests.ts";
+import { conditional, idempotentConditional, reasoned, topicPath } from "../parameters.ts";
+import { problemOf } from "../problem.ts";
+import { dismissing, redriving } from "../requests.ts";
 import { route } from "../route.ts";
 
 const REDRIVEN_AT_ONCE = 100;
@@ -67,12 +70,39 @@ export const deadRoutes = [
     ],
     async handle({ ctx, params, body, ...sent }) {
       requireTracked(ctx, params.topic, "a redrive");
-      const ifMatch = sent.headers["if-match"];
-      if (ifMatch !== undefined && body.ids?.length !== 1)
-        throw new MinutehandError("bad-request", "If-Match must be sent with exactly one id in ids");
-      const seen = ifMatch && { ifMatch };
+      const seen = seenIn(sent.headers, body);
       const request = { max: REDRIVEN_AT_ONCE, delay: 0, ...body, ...callMarkOf(sent), ...seen };
       return { status: 200, body: await redrive(ctx, params.topic, request) };
     },
   }),
+  route({
+    method: "POST",
+    path: "/topics/{topic}/dismiss",
+    operationId: "dismiss",
+    isDecision: true,
+    summary:
+      "Dismisses dead jobs, which are then cancelled: they never run, and their letters leave the DLQ. Each dismissal succeeds or fails on its own. Idempotent: dismissing a cancelled job succeeds, and changes nothing. `If-Match` is for one id in `ids`.",
+    params: topicPath,
+    query: reasoned,
+    headers: conditional,
+    body: dismissing,
+    answers: { 200: dismissed },
+    problems: ["unknown-topic", "untracked-topic", "changed-meanwhile"],
+    async handle({ ctx, params, body, headers }) {
+      requireTracked(ctx, params.topic, "a dismissal");
+      const { refused, ...counts } = await dismiss(ctx, params.topic, { ...body, ...seenIn(headers, body) });
+      const errors = refused.map(({ id, error }) => ({ id, problem: problemOf(error) }));
+      return { status: 200, body: { ...counts, errors } };
+    },
+  }),
 ];
+
+/** @throws `bad-request` */
+function seenIn(
+  { "if-match": ifMatch }: { "if-match"?: IfMatch },
+  { ids }: { ids?: readonly string[] },
+): { ifMatch?: IfMatch } {
+  if (ifMatch === undefined) return {};
+  if (ids?.length === 1) return { ifMatch };
+  throw new MinutehandError("bad-request", "If-Match must be sent with exactly one id in ids");
+}

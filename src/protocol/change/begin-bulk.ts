@@ -6,7 +6,12 @@ import { beforeTime, type Position } from "../../core/position.ts";
 import type { Context } from "../ports.ts";
 import { noteOfCall } from "./calls.ts";
 
-export type BulkAction = "cancel" | "move" | "run" | "redrive";
+export type BulkAction = "cancel" | "move" | "run" | "redrive" | "dismiss";
+
+/** Whether a bulk selects dead jobs, by the time of their death. */
+export function isForDead(action: BulkAction): action is "redrive" | "dismiss" {
+  return action === "redrive" || action === "dismiss";
+}
 
 export type BulkRequest = {
   action: BulkAction;
@@ -23,10 +28,10 @@ export type BulkRequest = {
 
 /** The state of a bulk, which the caller gets and sends with the next call. Times are ms since the epoch. */
 export type Bulk = {
-  /** The mark of the bulk in the jobs that it changes. A redrive writes no mark. */
+  /** The mark of the bulk in the jobs that it changes. A redrive and a dismissal write no mark. */
   id: string;
   startedAt: number;
-  /** The range of due times: `from ≤ dueAt < to`. For a redrive, the range of the times of death. */
+  /** The range of due times: `from ≤ dueAt < to`. For dead jobs, the range of the times of death. */
   from: number;
   to: number;
   position: Position;
@@ -36,7 +41,7 @@ export type Bulk = {
 
 const BULK_ID_CHARS = 8;
 
-/** Makes a new bulk. A redrive's range ends now at the latest: a redriven job that dies again is not redriven twice. `dueAt`: absent: now */
+/** Makes a new bulk. For dead jobs the range ends now at the latest: a redriven job that dies again is not redriven twice. `dueAt`: absent: now */
 export function beginBulk(
   ctx: Context,
   action: BulkAction,
@@ -45,7 +50,7 @@ export function beginBulk(
 ): Bulk {
   const id = drawToken(ctx.random).slice(0, BULK_ID_CHARS);
   const startedAt = ctx.clock();
-  const to = action === "redrive" ? Math.min(range.to, startedAt) : range.to;
+  const to = isForDead(action) ? Math.min(range.to, startedAt) : range.to;
   const from = Math.min(range.from, to);
   return { id, startedAt, from, to, position: beforeTime(from), nextAt: dueAt ?? startedAt };
 }

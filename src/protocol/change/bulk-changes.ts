@@ -1,12 +1,14 @@
 import { DAY, LONGEST_DELAY } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import type { Head } from "../../core/home.ts";
+import { isUnreadable, unreadableError } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
 import { readHeads } from "../store/read-job.ts";
-import type { Bulk, BulkRequest } from "./begin-bulk.ts";
+import { type Bulk, type BulkRequest, isForDead } from "./begin-bulk.ts";
 import { isChangedBy, isFromBefore, marked } from "./bulk-marks.ts";
 import { cancelMany } from "./cancel.ts";
+import { dismissAsRead, notDead } from "./dismiss.ts";
 import { redriveAsRead } from "./redrive.ts";
 import { refusalOf, requireNotCancelled, requireUnclaimed } from "./refusals.ts";
 import { reschedule } from "./reschedule.ts";
@@ -18,7 +20,7 @@ export function refusal(
   home: Head,
   now: number,
 ): MinutehandError | undefined {
-  if (action === "redrive") return undefined;
+  if (isForDead(action)) return undefined;
   const refused = refusalOf(home, now, action === "cancel" ? requireUnclaimed : requireNotCancelled);
   return refused ?? (home.dueAt + shift > now + LONGEST_DELAY && shift > 0 ? tooFar(home.id) : undefined);
 }
@@ -57,6 +59,7 @@ export async function changeAll(
     const dueAt = shift === undefined ? (starts[i] as number) : home.dueAt + shift;
     try {
       if (action === "redrive") return await redriveDead(ctx, home, dueAt);
+      if (action === "dismiss") return await dismissDead(ctx, home);
       // A move names a time of the clock, and jobs that the bulk reaches later are late. A run, and each start of a rate, begins now at the earliest.
       const wanted = action === "move" && ratePerSecond === undefined ? { wantedAt: dueAt } : {};
       const change = { dueAt, ...wanted, bulk: marked(home, bulk) };
@@ -92,4 +95,15 @@ async function redriveDead(ctx: Context, home: Head, dueAt: number): Promise<Res
       id: home.id,
     },
   );
+}
+
+/** Dismisses one job. A job that was redriven since it was read is refused, and one that has died again since is left alone. */
+async function dismissDead(ctx: Context, home: Head): Promise<Result> {
+  const { dismissed, home: now } =
+    home.state === "dead" ? await dismissAsRead(ctx, home) : { dismissed: false, home };
+  if (dismissed) return "changed";
+  if (isUnreadable(now)) return unreadableError(now);
+  return now === undefined || now.state === "dead" || now.state === "cancelled"
+    ? "left"
+    : notDead(now, ctx.clock());
 }

@@ -9,7 +9,7 @@ import { actingFor } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { deadPage } from "../read/dead-jobs.ts";
 import { type JobPage, listJobs } from "../read/list.ts";
-import type { Bulk, BulkAction, BulkRequest } from "./begin-bulk.ts";
+import { type Bulk, type BulkAction, type BulkRequest, isForDead } from "./begin-bulk.ts";
 import { changeAll, type Result, refusal } from "./bulk-changes.ts";
 import { changedBefore, isFromBefore } from "./bulk-marks.ts";
 import { startsAtRate } from "./starts-at-rate.ts";
@@ -32,7 +32,7 @@ export type BulkPart = {
 
 /**
  * Runs one part of a bulk, which `beginBulk` or the part before has answered: changes at most 500 jobs, for about 5 s, each by a user's call.
- * A repeat changes the jobs that are left: docs/internals/decisions/bulk.md. It does not count jobs that an earlier call has redriven.
+ * A repeat changes the jobs that are left: docs/internals/decisions/bulk.md. It does not count jobs that an earlier call has redriven or dismissed.
  */
 export async function runBulk(ctx: Context, request: BulkRequest, first: Bulk): Promise<BulkPart> {
   const acting = actingFor(ctx, () => actorOf("bulk", ctx.by?.()));
@@ -109,7 +109,7 @@ function pageOf(ctx: Context, request: BulkRequest, at: Bulk, limit: number): Pr
   const { action, topic, tag, group } = request;
   const filter = { topic, ...(tag === undefined ? {} : { tag }), ...(group === undefined ? {} : { group }) };
   const { from, to, position: cursor } = at;
-  if (action === "redrive") return deadPage(ctx, { ...filter, limit, cursor, before: beforeTime(to) });
+  if (isForDead(action)) return deadPage(ctx, { ...filter, limit, cursor, before: beforeTime(to) });
   return listJobs(ctx, { ...filter, limit, from, to, cursor });
 }
 
@@ -121,7 +121,7 @@ function matchedOf({ homes }: JobPage, { action }: BulkRequest, at: Bulk): Head[
 /** `run` skips jobs that may start already. */
 function isFor(action: BulkAction, home: Head, now: number): boolean {
   if (action === "run" && home.state === "scheduled" && startsAt(home) <= now) return false;
-  return isFinished(home) === (action === "redrive");
+  return isFinished(home) === isForDead(action);
 }
 
 function errorsOf(homes: readonly Head[], results: readonly (Result | undefined)[]): BulkPart["errors"] {

@@ -4,6 +4,7 @@ import { type Home, isFinished, isRunning } from "../../core/home.ts";
 import { tombstoneKey, ttl } from "../../core/item-keys.ts";
 import { ITEM_VERSION, type Tombstone } from "../../core/items.ts";
 import { changeOf } from "../../core/states.ts";
+import { diedAt } from "../../core/timeline.ts";
 import type { Context, Write } from "../ports.ts";
 import {
   askedFor,
@@ -67,7 +68,7 @@ function isDone({ id, at }: CancellingEvent, { events, eventAt }: Tombstone): bo
 /** Says whether an event would have found a job if it had come in time. The event's whole second counts. */
 function isMet(job: Home, { at }: CancellingEvent): boolean {
   if (job.createdAt >= at + EVENT_PRECISION) return false;
-  return !isFinished(job) || job.finishedAt >= at;
+  return !isFinished(job) || (diedAt(job) ?? job.finishedAt) >= at;
 }
 
 /** The `until` of an event that has found a job. An earlier tombstone may have cancelled an ended job from the start. */

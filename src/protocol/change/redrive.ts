@@ -1,16 +1,16 @@
 import { type IfMatch, requireAsSeen } from "../../core/as-seen.ts";
 import { WRITER_DEADLINE } from "../../core/constants.ts";
-import { MinutehandError, messageOf } from "../../core/errors.ts";
 import type { Head, Home } from "../../core/home.ts";
-import { chosenKey, deadKey } from "../../core/item-keys.ts";
+import { chosenKey } from "../../core/item-keys.ts";
 import type { Chosen } from "../../core/items.ts";
 import { type CallMark, withCall } from "../../core/once.ts";
 import { isUnreadable, unreadableError } from "../../core/readable.ts";
 import { inParallel } from "../../general/batches.ts";
 import { topicNow } from "../gate/known-pauses.ts";
 import type { Context } from "../ports.ts";
-import { deadJobs } from "../read/dead-jobs.ts";
-import { readHeads, readJob, readReadableHomes } from "../store/read-job.ts";
+import { countDead, deadJobs } from "../read/dead-jobs.ts";
+import { removeDeadEntry } from "../store/dead-entry.ts";
+import { notInTopic, readHeads, readJob, readReadableHomes } from "../store/read-job.ts";
 import { selectRedrivable, writeToReclaimKey } from "../store/reclaim-keys.ts";
 import { reportUnreadable } from "../store/unreadable.ts";
 import { isKnownCall, noteOfCall } from "./calls.ts";
@@ -37,7 +37,6 @@ export type Redriven = {
 };
 
 const WIDTH = 8;
-const COUNT_TO = 1000;
 /** DynamoDB reads this many items in one call ("BatchGetItem", DynamoDB API Reference). */
 const KEYS_AT_ONCE = 100;
 
@@ -106,18 +105,7 @@ export async function redriveJob(
     patience,
   });
   if (!moved.moved) return wasRedrivenBy(moved.home, call);
-  // A failure is only reported: lists pass over an entry whose job is not dead.
-  try {
-    const entry = deadKey(home.topic, home.finishedAt ?? 0, home.id);
-    await ctx.pool.remove([entry], ctx.clock() + patience);
-  } catch (error) {
-    ctx.report({
-      type: "trouble",
-      topic: home.topic,
-      what: "removing a dead entry",
-      error: messageOf(error),
-    });
-  }
+  await removeDeadEntry(ctx, home, ctx.clock() + patience);
   return true;
 }
 
@@ -145,7 +133,7 @@ async function namedHomes(ctx: Context, topic: string, ids: readonly string[]): 
   return homes.map((home, i) => {
     if (isUnreadable(home)) throw unreadableError(home);
     if (home?.topic === topic) return home;
-    throw new MinutehandError("job-not-found", `topic ${topic} has no job ${unique[i]}`, { id: unique[i] });
+    throw notInTopic(topic, unique[i] ?? "");
   });
 }
 
@@ -180,10 +168,4 @@ async function deadHomes(ctx: Context, topic: string, max: number, mustRead: boo
   }
   if (homes.length < max) homes.push(...(await selectRedrivable(ctx, topic, met, mustRead)));
   return homes.slice(0, max);
-}
-
-async function countDead(ctx: Context, topic: string): Promise<number> {
-  let count = 0;
-  for await (const _ of deadJobs(ctx, topic)) if (++count === COUNT_TO) break;
-  return count;
 }

@@ -19,11 +19,19 @@ type EntryJob = {
 type DeadJob = EntryJob & { home: Head };
 
 const DAYS_AT_ONCE = 16;
+const COUNT_TO = 1000;
 
 /** Yields dead jobs from `cursor` on, oldest first. An entry counts only if its home tells of the same death, and within `deadRetention`. */
 export async function* deadJobs(ctx: Context, topic: string, cursor?: Position): AsyncGenerator<DeadJob> {
   const now = ctx.clock();
   for await (const job of jobsOfEntries(ctx, topic, cursor)) if (isStillDead(job, now)) yield job;
+}
+
+/** Counts dead jobs, up to 1,000. */
+export async function countDead(ctx: Context, topic: string): Promise<number> {
+  let count = 0;
+  for await (const _ of deadJobs(ctx, topic)) if (++count === COUNT_TO) break;
+  return count;
 }
 
 /** Answers a page of dead jobs that died before `before`. `gone`: jobs of redrives that may have died before they sent the jobs. */

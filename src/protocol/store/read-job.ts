@@ -37,6 +37,10 @@ export function notFound(id: string): MinutehandError {
   );
 }
 
+export function notInTopic(topic: string, id: string): MinutehandError {
+  return new MinutehandError("job-not-found", `topic ${topic} has no job ${id}`, { id });
+}
+
 /** Answers in the order of the ids. `undefined`: the job does not exist. */
 export async function readHomes(
   ctx: Context,

@@ -53,6 +53,7 @@ const JUDGES: Record<ChangeName, Judge> = {
     return isReleased(scene, change) ? undefined : "under a live lease";
   },
   die: (scene, change) => wrongEnd(scene, change) ?? scene.deadLetters.missing(change.after),
+  dismiss: unless(isCancelled, "for no reason"),
   redrive: moved,
 };
 

@@ -1,4 +1,5 @@
 import type { Home } from "../../../src/core/home.ts";
+import { diedAt } from "../../../src/core/timeline.ts";
 import type { Bench } from "./bench.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import { isOpen, type KnownJobs } from "./known-jobs.ts";
@@ -30,6 +31,8 @@ export function endsOf(
               ? "erased, but its envelope stays in the DLQ"
               : "dead, but its envelope is gone from the DLQ",
           );
+        if (home && diedAt(home) !== undefined && lies(home))
+          broken(id, "dismissed, but its envelope stays in the DLQ");
         const what = acknowledged ? "acknowledged, but" : "filed, but";
         if (isOpen(jobs.of(id))) broken(id, `${what} never ended: ${JSON.stringify(home)}`);
         if (!untracked.hasCome(id, mayLose))

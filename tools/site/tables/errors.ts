@@ -15,6 +15,7 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "job-already-exists": "The key has a live job. `id` is the id of that job.",
   "job-running": "Too late to cancel or move: the job runs.",
   "job-finished": "Too late to cancel or move: the job has ended.",
+  "job-not-dead": "Only a dead job can be dismissed. `state` says what the job is.",
   "untracked-topic":
     "The jobs of an untracked topic only run, are retried, or fail. `message` names what was refused. See [untracked topics](tracking.md).",
   "not-a-pull-topic": "The topic is not a pull topic. `receive` and receipts are only for pull topics.",
