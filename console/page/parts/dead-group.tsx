@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
-import { diedAt, type ErrorGroup } from "../error-groups.ts";
+import { type ErrorGroup, failedAt } from "../error-groups.ts";
 import { JobLine } from "./job-line.tsx";
 import { RedriveChosen } from "./redrive.tsx";
 import { Rows } from "./rows.tsx";
@@ -63,12 +63,12 @@ function GroupSummary({ group: { name, jobs } }: { group: ErrorGroup }) {
       <div class="quiet">
         {latest && (
           <>
-            last <Time at={diedAt(latest)} show="distance" />
+            last <Time at={failedAt(latest)} show="distance" />
           </>
         )}
         {oldest && jobs.length > 1 && (
           <>
-            , first <Time at={diedAt(oldest)} show="distance" />
+            , first <Time at={failedAt(oldest)} show="distance" />
           </>
         )}
       </div>
