@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { gzipSync } from "node:zlib";
 import { refusalOfWebPage } from "../local/web-page.ts";
 import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
 import { ABOUT_PLACE, type PageFiles } from "./build.ts";
@@ -89,12 +90,17 @@ function answer(response: ServerResponse, status: number, text: string): true {
 
 function send(response: ServerResponse, status: number, name: string, body: Buffer, cache: string): true {
   const type = TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "text/plain; charset=utf-8";
+  // The page may be read through a slow tunnel.
+  const isPacked = /\bgzip\b/.test(String(response.req.headers["accept-encoding"]));
+  const sent = isPacked ? gzipSync(body) : body;
   response.writeHead(status, {
     ...HEADERS,
     "content-type": type,
-    "content-length": body.length,
+    ...(isPacked && { "content-encoding": "gzip" }),
+    vary: "accept-encoding",
+    "content-length": sent.length,
     "cache-control": cache,
   });
-  response.end(response.req.method === "HEAD" ? undefined : body);
+  response.end(response.req.method === "HEAD" ? undefined : sent);
   return true;
 }

@@ -1,24 +1,28 @@
 import { QueryClientProvider } from "@tanstack/preact-query";
-import { LocationProvider, Route, Router } from "preact-iso";
+import { ErrorBoundary, LocationProvider, lazy, Route, Router } from "preact-iso";
 import { queries } from "./api.ts";
 import { Frame } from "./frame.tsx";
-import { DeadView } from "./views/dead.tsx";
-import { EnqueueView } from "./views/enqueue.tsx";
-import { JobView } from "./views/job.tsx";
-import { JobsView } from "./views/jobs.tsx";
-import { LiveView } from "./views/live.tsx";
 import { NothingHere } from "./views/nothing-here.tsx";
 import { Overview } from "./views/overview.tsx";
-import { ScheduleView } from "./views/schedule.tsx";
-import { SchedulesView } from "./views/schedules.tsx";
-import { TimeView } from "./views/time.tsx";
+
+// Each is loaded when it is opened first, so that the overview is there sooner.
+const DeadView = lazy(() => import("./views/dead.tsx").then((view) => view.DeadView));
+const EnqueueView = lazy(() => import("./views/enqueue.tsx").then((view) => view.EnqueueView));
+const JobView = lazy(() => import("./views/job.tsx").then((view) => view.JobView));
+const JobsView = lazy(() => import("./views/jobs.tsx").then((view) => view.JobsView));
+const LiveView = lazy(() => import("./views/live.tsx").then((view) => view.LiveView));
+const ScheduleView = lazy(() => import("./views/schedule.tsx").then((view) => view.ScheduleView));
+const SchedulesView = lazy(() => import("./views/schedules.tsx").then((view) => view.SchedulesView));
+const TimeView = lazy(() => import("./views/time.tsx").then((view) => view.TimeView));
 
 export function App() {
   return (
     <QueryClientProvider client={queries}>
       <LocationProvider scope="/console">
         <Frame>
-          <Views />
+          <ErrorBoundary>
+            <Views />
+          </ErrorBoundary>
         </Frame>
       </LocationProvider>
     </QueryClientProvider>

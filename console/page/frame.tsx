@@ -3,25 +3,40 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { refresh } from "./api.ts";
 import { Choice } from "./parts/choice.tsx";
+import { Health } from "./parts/health.tsx";
+import {
+  CalendarClock,
+  ChartGantt,
+  CircleX,
+  Ellipsis,
+  LayoutDashboard,
+  List,
+  ScrollText,
+  SquarePlus,
+  X,
+} from "./parts/icon.tsx";
 import { listenToKeys } from "./parts/keys.ts";
 import { addresses } from "./parts/search.ts";
 import { StackClock } from "./parts/stack-clock.tsx";
 import { Time } from "./parts/time.tsx";
+import { useTopics } from "./reads.ts";
 import { about, isKeyWrong } from "./server.ts";
-import { forgetNotice, notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
+import { forgetNotice, hasBottomBar, notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
 import { zoneName } from "./times.ts";
 import { KeyMissing } from "./views/key-missing.tsx";
 
 /** The views of the navigation, each with the key that opens it after `g`. */
 const VIEWS = [
-  { name: "Overview", href: addresses.overview, key: "o" },
-  { name: "Time", href: addresses.time(), key: "t" },
-  { name: "Jobs", href: addresses.jobs(), key: "j" },
-  { name: "Dead", href: addresses.dead(), key: "d" },
-  { name: "Schedules", href: addresses.schedules, key: "s" },
-  ...(about.hasLive ? [{ name: "Live", href: addresses.live(), key: "l" }] : []),
-  { name: "Enqueue", href: addresses.enqueue(), key: "e" },
+  { name: "Overview", href: addresses.overview, key: "o", icon: LayoutDashboard },
+  { name: "Time", href: addresses.time(), key: "t", icon: ChartGantt },
+  { name: "Jobs", href: addresses.jobs(), key: "j", icon: List },
+  { name: "Dead", href: addresses.dead(), key: "d", icon: CircleX },
+  { name: "Schedules", href: addresses.schedules, key: "s", icon: CalendarClock },
+  ...(about.hasLive ? [{ name: "Live", href: addresses.live(), key: "l", icon: ScrollText }] : []),
+  { name: "Enqueue", href: addresses.enqueue(), key: "e", icon: SquarePlus },
 ];
+/** On a phone the other views stand behind "More". */
+const IN_BOTTOM_BAR = 5;
 
 const OTHER_KEYS = [
   ["/", "search for a job"],
@@ -48,23 +63,24 @@ export function Frame({ children }: { children: ComponentChildren }) {
     if (notice.value?.path !== path) forgetNotice();
   }, [path]);
   useKeys(search, keys, main);
+  const openKeys = () => keys.current?.showModal();
   return (
     <>
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <header>
-        <a class="brand" href={addresses.overview}>
-          Minutehand <span>{about.queue}</span>
-        </a>
-        <SearchBox field={search} />
-        <Settings openKeys={() => keys.current?.showModal()} />
-        <Navigation path={path} />
-      </header>
-      <main id="main" ref={main} tabIndex={-1}>
-        <NoticeLine />
-        {isKeyWrong.value ? <KeyMissing /> : children}
-      </main>
+      {!hasBottomBar.value && <Rail path={path} openKeys={openKeys} />}
+      <div class="page">
+        <header class="top">
+          {hasBottomBar.value && !isKeyWrong.value && <Health />}
+          <SearchBox field={search} />
+        </header>
+        <main id="main" ref={main} tabIndex={-1}>
+          <NoticeLine />
+          {isKeyWrong.value ? <KeyMissing /> : children}
+        </main>
+      </div>
+      {hasBottomBar.value && <BottomBar path={path} openKeys={openKeys} />}
       <p class="hidden" aria-live="polite">
         {title}
       </p>
@@ -73,15 +89,78 @@ export function Frame({ children }: { children: ComponentChildren }) {
   );
 }
 
-function Navigation({ path }: { path: string }) {
+type BarProps = { readonly path: string; readonly openKeys: () => void };
+
+/** The left side of a wide window. */
+function Rail({ path, openKeys }: BarProps) {
   return (
-    <nav aria-label="Views">
-      {VIEWS.map(({ name, href }) => (
-        <a key={name} href={href} aria-current={isShown(path, href) ? "page" : undefined}>
-          {name}
+    <div class="rail">
+      <a class="brand" href={addresses.overview}>
+        Minutehand <span>{about.queue}</span>
+      </a>
+      {!isKeyWrong.value && <Health />}
+      <nav aria-label="Views">
+        <Links views={VIEWS} path={path} />
+      </nav>
+      <Settings openKeys={openKeys} />
+    </div>
+  );
+}
+
+/** The lower edge of a narrow window. */
+function BottomBar({ path, openKeys }: BarProps) {
+  const more = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (path !== "") more.current?.close();
+  }, [path]);
+  return (
+    <div class="bottom-bar">
+      <nav aria-label="Views">
+        <Links views={VIEWS.slice(0, IN_BOTTOM_BAR)} path={path} />
+        <button type="button" class="more-button" onClick={() => more.current?.showModal()}>
+          <Ellipsis class="icon" size={20} aria-hidden="true" />
+          More
+        </button>
+      </nav>
+      <dialog ref={more} class="more" aria-labelledby="more-title">
+        <h2 id="more-title">
+          Minutehand <span class="quiet">{about.queue}</span>
+        </h2>
+        <nav aria-label="More views">
+          <Links views={VIEWS.slice(IN_BOTTOM_BAR)} path={path} />
+        </nav>
+        <Settings openKeys={openKeys} />
+        <form method="dialog" class="buttons">
+          <button type="submit">Close</button>
+        </form>
+      </dialog>
+    </div>
+  );
+}
+
+function Links({ views, path }: { views: readonly (typeof VIEWS)[number][]; path: string }) {
+  return (
+    <>
+      {views.map(({ name, href, icon: Icon }) => (
+        <a key={name} href={href} title={name} aria-current={isShown(path, href) ? "page" : undefined}>
+          <Icon class="icon" size={hasBottomBar.value ? 20 : 16} aria-hidden="true" />
+          <span class="nav-name">{name}</span>
+          {name === "Dead" && !isKeyWrong.value && <DeadCount />}
         </a>
       ))}
-    </nav>
+    </>
+  );
+}
+
+/** A screen reader hears the number on the overview and in the view, and the link's name stays the same. */
+function DeadCount() {
+  const topics = useTopics();
+  const dead = topics.data?.reduce((sum, { depths }) => sum + depths.dead, 0) ?? 0;
+  if (dead === 0) return null;
+  return (
+    <span class="count" aria-hidden="true">
+      {dead > 999 ? "999+" : dead}
+    </span>
   );
 }
 
@@ -203,11 +282,11 @@ function SearchBox({ field }: { field: { current: HTMLInputElement | null } }) {
           type="search"
           class="find"
           aria-label="Search for a job by its whole id or key"
-          placeholder="Search: a job's whole id or key"
+          placeholder="Search for a job"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
-        <kbd>/</kbd>
+        {!hasBottomBar.value && <kbd>/</kbd>}
       </form>
     </search>
   );
@@ -217,30 +296,34 @@ function Settings({ openKeys }: { openKeys: () => void }) {
   const local = zoneName(now.value, "local");
   return (
     <div class="settings">
-      <label>
-        <span class="hidden">Time zone</span>
-        <select
-          value={zone.value}
-          onChange={(event) => {
-            zone.value = event.currentTarget.value === "UTC" ? "UTC" : "local";
+      <div class="pair">
+        <label>
+          <span class="hidden">Time zone</span>
+          <select
+            value={zone.value}
+            onChange={(event) => {
+              zone.value = event.currentTarget.value === "UTC" ? "UTC" : "local";
+            }}
+          >
+            <option value="local">{local === "UTC" ? "local time" : local}</option>
+            <option value="UTC">UTC</option>
+          </select>
+        </label>
+        <Choice
+          label={<span class="hidden">Colours</span>}
+          value={theme.value}
+          options={THEMES}
+          onChange={(name) => {
+            theme.value = name as Theme;
           }}
-        >
-          <option value="local">{local === "UTC" ? "local time" : local}</option>
-          <option value="UTC">UTC</option>
-        </select>
-      </label>
-      <Choice
-        label={<span class="hidden">Colours</span>}
-        value={theme.value}
-        options={THEMES}
-        onChange={(name) => {
-          theme.value = name as Theme;
-        }}
-      />
-      {about.hasLive && <StackClock />}
-      <button type="button" onClick={openKeys} aria-label="Show the keys">
-        ?
-      </button>
+        />
+      </div>
+      <div class="pair">
+        {about.hasLive && <StackClock />}
+        <button type="button" onClick={openKeys} aria-label="Show the keys">
+          <kbd>?</kbd>
+        </button>
+      </div>
     </div>
   );
 }
@@ -259,7 +342,7 @@ function NoticeLine() {
             {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
           </span>
           <button type="button" aria-label="Close this message" onClick={forgetNotice}>
-            ×
+            <X class="icon" size={16} aria-hidden="true" />
           </button>
         </p>
       )}

@@ -1,6 +1,21 @@
 import { render } from "preact";
+// All style sheets are loaded with the first view, because esbuild links those of no later one.
 import "uplot/dist/uPlot.min.css";
-import "./style.css";
+import "./style/scales.ts";
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/controls.css";
+import "./style/states.css";
+import "./style/lists.css";
+import "./style/frame.css";
+import "./parts/facts.css";
+import "./parts/json-field.css";
+import "./views/dead.css";
+import "./views/job.css";
+import "./views/live.css";
+import "./views/overview.css";
+import "./views/schedules.css";
+import "./views/time.css";
 import { App } from "./app.tsx";
 
 const root = document.getElementById("app");

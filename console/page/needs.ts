@@ -10,20 +10,27 @@ import { addresses } from "./parts/search.ts";
 import { now, zone } from "./state.ts";
 import { DAY, durationText, HOUR, isoAt, MINUTE, timeText } from "./times.ts";
 
-export type Need = { readonly href: string; readonly text: string; readonly topic?: string };
+export type Need = {
+  readonly href: string;
+  readonly text: string;
+  readonly topic?: string;
+  /** `bad`: jobs are late, or have failed for good. `warn`: a person has stopped something. */
+  readonly severity: "bad" | "warn";
+};
 
 /** What a person should look at, the most urgent first. */
 export function needsOf(topics: readonly TopicJson[], schedules: readonly ScheduleSummary[]): Need[] {
   const lag = lagOf(topics);
   const behind = `The sweep is ${durationText(lag)} behind: jobs may start late. Look at the log of the tick.`;
   return [
-    ...(lag > USUAL_LAG ? [{ href: addresses.overview, text: behind }] : []),
+    ...(lag > USUAL_LAG ? [{ href: addresses.overview, text: behind, severity: "bad" as const }] : []),
     ...topics.flatMap((topic) => lateIn(topic).map((late) => lateNeed(topic, late))),
     ...topics.filter(({ depths }) => depths.dead > 0).map(deadNeed),
     ...topics.flatMap(({ topic, pause }) => (pause?.state === "paused" ? [pauseNeed(topic, pause)] : [])),
     ...schedules
       .filter(({ paused }) => paused)
       .map(({ name }) => ({
+        severity: "warn" as const,
         href: addresses.schedule(name),
         text: `The schedule ${name} is paused, and files no jobs.`,
       })),
@@ -37,13 +44,13 @@ function lateNeed({ topic, at }: TopicJson, { count, atLeast, since }: TopicJson
   const jobs = atLeast ? `${count.toLocaleString("en")} or more jobs` : jobsText(count);
   const when = `, the oldest since ${timeText(Date.parse(from), now.value, zone.value)}`;
   const text = `${jobs} of ${topic} should have started and have not${when}. Is its consumer running?`;
-  return { topic, href: addresses.jobs({ topic, state: "scheduled", from, to }), text };
+  return { topic, href: addresses.jobs({ topic, state: "scheduled", from, to }), text, severity: "bad" };
 }
 
 function deadNeed({ topic, depths: { dead } }: TopicJson): Need {
   const verbs = dead === 1 ? "is dead and waits" : "are dead and wait";
   const text = `${jobsText(dead)} of ${topic} ${verbs} for a decision. See the errors.`;
-  return { topic, href: addresses.dead({ topic }), text };
+  return { topic, href: addresses.dead({ topic }), text, severity: "bad" };
 }
 
 function pauseNeed(topic: string, pause: Pause): Need {
@@ -52,6 +59,7 @@ function pauseNeed(topic: string, pause: Pause): Need {
   const holds = pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : "";
   return {
     topic,
+    severity: "warn",
     href: heldJobs(topic, pause),
     text: `${topic} has been paused since ${since}${who}${holds}.`,
   };

@@ -1,4 +1,4 @@
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { ahead, clock } from "./clock.ts";
 import type { Zone } from "./times.ts";
 
@@ -24,16 +24,33 @@ export type Theme = (typeof THEMES)[number];
 export const theme = signal<Theme>(
   THEMES.find((name) => name === localStorage.getItem("minutehand-theme")) ?? "auto",
 );
+const system = matchMedia("(prefers-color-scheme: dark)");
+const isSystemDark = signal(system.matches);
+system.addEventListener("change", ({ matches }) => {
+  isSystemDark.value = matches;
+});
+/** Whether the page is dark now. Charts are drawn again when this changes. */
+export const isDark = computed(() => (theme.value === "auto" ? isSystemDark.value : theme.value === "dark"));
+effect(() => localStorage.setItem("minutehand-theme", theme.value));
 effect(() => {
-  localStorage.setItem("minutehand-theme", theme.value);
-  document.documentElement.style.colorScheme = theme.value === "auto" ? "light dark" : theme.value;
+  document.documentElement.classList.toggle("dark", isDark.value);
+  document.documentElement.style.colorScheme = isDark.value ? "dark" : "light";
 });
 
-const narrow = matchMedia("(width < 48rem)");
-export const isNarrow = signal(narrow.matches);
-narrow.addEventListener("change", ({ matches }) => {
-  isNarrow.value = matches;
-});
+/** Whether the window is narrower than `width` rem, now and after each change. */
+function isBelow(width: number) {
+  const query = matchMedia(`(width < ${width}rem)`);
+  const found = signal(query.matches);
+  query.addEventListener("change", ({ matches }) => {
+    found.value = matches;
+  });
+  return found;
+}
+
+/** Whether filters would take half of the window. */
+export const isNarrow = isBelow(48);
+/** Whether the navigation stands at the lower edge of the window, and not at the left. As in `frame.css`. */
+export const hasBottomBar = isBelow(56);
 
 /** What the last action did, or why it failed. Shown until the user closes it, opens another view or begins another action. */
 export type Notice = {

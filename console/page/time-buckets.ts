@@ -1,6 +1,6 @@
 import type { ForecastJson } from "../../src/http/answers/forecast.ts";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
-import { shownState } from "./shown-state.ts";
+import { type ShownState, shownState } from "./shown-state.ts";
 import { HOUR, MINUTE, SECOND } from "./times.ts";
 
 /** The kinds of jobs on the time axis, from the bottom of a bar to its top. */
@@ -57,10 +57,10 @@ export function moved({ from, to }: Range, share: number): Range {
   return { from: from + by, to: to + by };
 }
 
-type StateCount = NonNullable<ForecastJson["counts"]>[number];
+type StateCount = Omit<NonNullable<ForecastJson["counts"]>[number], "state"> & { readonly state: ShownState };
 
 /** The kind of jobs in a state. `undefined` for cancelled jobs, which the axis leaves out. */
-export function kindOf(state: StateCount["state"]): Kind | undefined {
+export function kindOf(state: ShownState): Kind | undefined {
   switch (state) {
     case "done":
     case "handed-off":

@@ -11,6 +11,7 @@ export const WORDS = {
   scheduled: "The job waits until it is due.",
   held: "A pause, a limit or a window of the topic makes the job start later. On the overview: how many jobs a pause holds.",
   late: `The job should have started more than ${durationText(LATE_AFTER)} ago.`,
+  retrying: "The last attempt has failed. The job waits for its next attempt.",
   running: "A consumer has started the job and not yet finished it.",
   done: "The job has run.",
   cancelled: "A caller or an event ended the job before a run succeeded.",

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { theme } from "../state.ts";
+import { isDark } from "../state.ts";
 import { colourOf } from "./colours.ts";
 
 type Props = {
@@ -18,7 +18,7 @@ const HEIGHT = 36;
 export function Bars({ from, step, counts, label }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);
-  const colours = theme.value;
+  const colours = isDark.value;
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
@@ -53,7 +53,7 @@ function optionsOf(width: number, step: number): uPlot.Options {
     },
     series: [
       {},
-      { ...(bars && { paths: bars }), fill: colourOf("--accent"), width: 0, points: { show: false } },
+      { ...(bars && { paths: bars }), fill: colourOf("--accent-fill"), width: 0, points: { show: false } },
     ],
   };
 }

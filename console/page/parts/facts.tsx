@@ -2,7 +2,6 @@ import { jsonText, withVisibleMarks } from "../direction.ts";
 import { durationText } from "../times.ts";
 import { addresses } from "./search.ts";
 import { Time } from "./time.tsx";
-import "./facts.css";
 
 type Props = {
   readonly fields: Readonly<Record<string, unknown>>;

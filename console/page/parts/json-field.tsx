@@ -1,7 +1,6 @@
 import type { RefObject } from "preact";
 import { useId, useRef } from "preact/hooks";
 import { type ReadJson, readJson } from "../json-text.ts";
-import "./json-field.css";
 
 type Props = { readonly label: string; readonly value: string; readonly onChange: (text: string) => void };
 

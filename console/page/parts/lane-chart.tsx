@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { theme, zone } from "../state.ts";
+import { isDark, zone } from "../state.ts";
 import { type Buckets, KINDS, type Kind, type Range, stacked, tallestOf } from "../time-buckets.ts";
 import { colourOf } from "./colours.ts";
 
@@ -36,7 +36,7 @@ export const AXIS_EDGE = 30;
 export function LaneChart({ buckets, step, scale, height, hasAxis, label }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);
-  const [colours, timeZone] = [theme.value, zone.value];
+  const [colours, timeZone] = [isDark.value, zone.value];
   useEffect(() => {
     const element = place.current;
     if (element === null) return;

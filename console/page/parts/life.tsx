@@ -154,6 +154,7 @@ function waitText(job: JobJson): string | undefined {
   const { policy } = topicOf(job.topic) ?? {};
   const texts: Readonly<Record<string, string>> = {
     scheduled: `starts attempt ${job.attempt + 1} of ${job.maxAttempts}`,
+    retrying: `waits for attempt ${job.attempt + 1} of ${job.maxAttempts}, which starts`,
     held:
       policy?.maxPerSecond === undefined
         ? "is held by a pause or a window, and may start"

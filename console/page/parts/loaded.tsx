@@ -20,9 +20,14 @@ export function Loaded<Data>({ query, what, children }: Props<Data>) {
   if (data === undefined) {
     if (error) return <Failure error={error} what={what} again={() => void refetch()} />;
     return (
-      <p class="loading" role="status">
-        Reading {what} …
-      </p>
+      <div class="skeleton">
+        <p class="quiet" role="status">
+          Reading {what} …
+        </p>
+        <i />
+        <i />
+        <i />
+      </div>
     );
   }
   return (

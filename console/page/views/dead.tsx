@@ -9,7 +9,6 @@ import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
 import { firstOf, useTopics } from "../reads.ts";
-import "./dead.css";
 
 export function DeadView() {
   const [{ topic = "" }, change] = useSearch();

@@ -12,7 +12,6 @@ import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
 import { useJob, useTopics } from "../reads.ts";
 import { about } from "../server.ts";
-import "./job.css";
 
 export function JobView({ id = "" }: { id?: string }) {
   const job = useJob(id);

@@ -8,7 +8,6 @@ import { addresses, useSearch } from "../parts/search.ts";
 import { TopicField } from "../parts/topic-field.tsx";
 import { now, zone } from "../state.ts";
 import { clockText, zoneName } from "../times.ts";
-import "./live.css";
 
 export function LiveView() {
   const [{ topic = "", job = "", text = "" }] = useSearch();

@@ -7,7 +7,6 @@ import { useSchedules } from "../reads.ts";
 import { DAY_COUNTED, type StripDay, stripOf, wordsOrExpression } from "../schedule-words.ts";
 import { now, zone } from "../state.ts";
 import { dayText, MINUTE, startOfDay } from "../times.ts";
-import "./schedules.css";
 
 export function SchedulesView() {
   const schedules = useSchedules();

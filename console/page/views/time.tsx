@@ -13,7 +13,6 @@ import { type Axis, rangeIn, useAxis, useAxisKeys, useDragAndWheel } from "../ti
 import { KIND_WORDS, KINDS, type Range, stepOf } from "../time-buckets.ts";
 import { useTimeline } from "../timeline.ts";
 import { durationText, HOUR, isoAt, MINUTE } from "../times.ts";
-import "./time.css";
 
 /** The ranges that a button sets: from and to, ms from now. */
 const RANGES = [

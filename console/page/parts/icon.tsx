@@ -1,0 +1,21 @@
+/** The icons of the page, from https://lucide.dev. A text beside an icon says the same, so screen readers skip the icons. */
+export {
+  Ban,
+  CalendarClock,
+  ChartGantt,
+  Check,
+  CirclePause,
+  CircleX,
+  Clock,
+  ClockAlert,
+  Ellipsis,
+  Hourglass,
+  LayoutDashboard,
+  List,
+  Play,
+  RotateCw,
+  ScrollText,
+  Send,
+  SquarePlus,
+  X,
+} from "lucide-preact";
