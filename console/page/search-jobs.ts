@@ -93,7 +93,7 @@ export function* partsAround(now: number, range: DueRange): Generator<DueRange> 
 
 /** `more`: the jobs of a page that is not the last of its part. A list begins with the earliest jobs, so a part before now is reached only whole. */
 function reachedBy(reached: DueRange, part: DueRange, more: readonly JobSummary[] | undefined): DueRange {
-  if (part.from < reached.to) return more === undefined ? { ...reached, from: part.from } : reached;
+  if (part.to <= reached.from) return more === undefined ? { ...reached, from: part.from } : reached;
   if (more === undefined) return { ...reached, to: part.to };
   const last = more.at(-1);
   return last === undefined ? reached : { ...reached, to: Date.parse(last.dueAt) };
