@@ -139,11 +139,7 @@ export function jobPage(
   selection: JobSelection,
   cursor: string | undefined,
   signal: AbortSignal,
+  limit = 200,
 ): Promise<JobPage> {
-  return call<JobPage>(
-    "GET",
-    "/jobs",
-    { jobs: "array" },
-    { query: { ...selection, limit: 200, cursor }, signal },
-  );
+  return call<JobPage>("GET", "/jobs", { jobs: "array" }, { query: { ...selection, limit, cursor }, signal });
 }

@@ -35,7 +35,7 @@ export type Searching = {
 
 export type SearchReads = {
   readonly page: (asked: JobSelection, cursor: string | undefined) => Promise<JobPage>;
-  readonly dead: (topic: string) => AsyncIterable<readonly JobSummary[]>;
+  readonly dead: (topic: string) => Promise<readonly JobSummary[]>;
   readonly bodyOf: (id: string) => Promise<unknown>;
 };
 
@@ -55,7 +55,7 @@ export async function* searchJobs(asked: Searching, reads: SearchReads): AsyncGe
     }
   }
 
-  for (const name of deadOf) for await (const jobs of reads.dead(name)) yield* compared(jobs, "dead");
+  for (const name of deadOf) yield* compared(await reads.dead(name), "dead");
   for (const part of partsAround(now, range)) {
     const asks = { topic, from: new Date(part.from).toISOString(), to: new Date(part.to).toISOString() };
     let cursor: string | undefined;

@@ -15,6 +15,7 @@ export {
   Play,
   RotateCw,
   ScrollText,
+  Search,
   Send,
   SquarePlus,
   X,

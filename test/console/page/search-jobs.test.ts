@@ -32,9 +32,7 @@ function readsOf(jobs: readonly JobSummary[], bodies: Readonly<Record<string, un
       const next = at + PAGE < all.length ? { cursor: String(at + PAGE) } : {};
       return { jobs: all.slice(at, at + PAGE), ...next };
     },
-    async *dead(topic) {
-      yield jobs.filter((job) => job.state === "dead" && job.topic === topic);
-    },
+    dead: async (topic) => jobs.filter((job) => job.state === "dead" && job.topic === topic),
     bodyOf: async (id) => bodies[id],
   };
   return { asked, reads };

@@ -1,0 +1,126 @@
+import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
+import type { TopicJson } from "../../src/http/answers/topics.ts";
+import { addresses } from "./parts/search.ts";
+
+/** What the palette can do: open an address, or something that the frame does. */
+export type Act =
+  | { readonly opens: string }
+  | { readonly pauses: string }
+  | { readonly resumes: string }
+  | {
+      readonly does: "zone" | "auto" | "light" | "dark" | "keys" | "refresh" | "minute" | "hour" | "next-job";
+    };
+
+export type Command = {
+  readonly name: string;
+  /** What kind of thing this is, such as `view`. Shown beside the name, and searched too. */
+  readonly kind: string;
+  readonly act: Act;
+};
+
+export type Known = {
+  readonly views: readonly { readonly name: string; readonly href: string }[];
+  readonly topics: readonly TopicJson[];
+  readonly schedules: readonly Pick<ScheduleSummary, "name">[];
+  /** Whether the page shows the local stack, whose clock can be moved. */
+  readonly isLocal: boolean;
+};
+
+/** All commands that there are without a text. */
+export function commandsOf({ views, topics, schedules, isLocal }: Known): Command[] {
+  return [
+    ...views.map(({ name, href }) => ({ name, kind: "view", act: { opens: href } })),
+    ...topics.flatMap(topicCommands),
+    ...schedules.map(({ name }) => ({ name, kind: "schedule", act: { opens: addresses.schedule(name) } })),
+    ...SETTINGS,
+    ...(isLocal ? CLOCK : []),
+  ];
+}
+
+const SETTINGS: readonly Command[] = [
+  { name: "Times in UTC or in local time", kind: "setting", act: { does: "zone" } },
+  { name: "Colours: those of the system", kind: "setting", act: { does: "auto" } },
+  { name: "Colours: light", kind: "setting", act: { does: "light" } },
+  { name: "Colours: dark", kind: "setting", act: { does: "dark" } },
+  { name: "Show the keys", kind: "help", act: { does: "keys" } },
+  { name: "Read everything again", kind: "action", act: { does: "refresh" } },
+];
+
+const CLOCK: readonly Command[] = [
+  { name: "Move the clock 1 minute ahead", kind: "clock of the local stack", act: { does: "minute" } },
+  { name: "Move the clock 1 hour ahead", kind: "clock of the local stack", act: { does: "hour" } },
+  { name: "Move the clock to the next job", kind: "clock of the local stack", act: { does: "next-job" } },
+];
+
+function topicCommands({ topic, depths, pause, policy }: TopicJson): Command[] {
+  const kind = "topic";
+  const dead = depths.dead === 0 ? "" : ` (${depths.dead.toLocaleString("en")})`;
+  return [
+    { name: `${topic}: jobs`, kind, act: { opens: addresses.jobs({ topic }) } },
+    { name: `${topic}: on the time axis`, kind, act: { opens: addresses.time({ topic }) } },
+    { name: `${topic}: enqueue a job`, kind, act: { opens: addresses.enqueue({ topic }) } },
+    ...(policy.tracking === "none"
+      ? []
+      : [
+          { name: `${topic}: dead jobs${dead}`, kind, act: { opens: addresses.dead({ topic }) } },
+          pause?.state === "paused"
+            ? { name: `${topic}: resume …`, kind, act: { resumes: topic } }
+            : { name: `${topic}: pause …`, kind, act: { pauses: topic } },
+        ]),
+  ];
+}
+
+/** So many are shown. The next ones need another word. */
+const SHOWN = 40;
+
+/**
+ * The commands that have each word of a text, the best first. With a text, the searches for jobs come too: first if the text looks like a
+ * key or an id, or if nothing else matches.
+ */
+export function commandsFor(text: string, all: readonly Command[]): Command[] {
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const ranked = all
+    .map((command) => ({ command, rank: rankOf(command, words) }))
+    .filter(({ rank }) => rank < NO_MATCH)
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ command }) => command)
+    .slice(0, SHOWN);
+  if (words.length === 0) return ranked;
+  const searches = searchesFor(text.trim());
+  return /\d/.test(text) || ranked.length === 0 ? [...searches, ...ranked] : [...ranked, ...searches];
+}
+
+function searchesFor(text: string): Command[] {
+  return [
+    {
+      name: `Search jobs for “${text}”`,
+      kind: "opens it if it is an id or a key",
+      act: { opens: addresses.jobs({ find: text }) },
+    },
+    {
+      name: `Search all jobs with the words of “${text}”`,
+      kind: "key, tag, group, error",
+      act: { opens: addresses.jobs({ find: text, all: "yes" }) },
+    },
+  ];
+}
+
+const NO_MATCH = 99;
+
+/** A lower rank is a better match: the name begins with the text, each word begins a word, or each word is somewhere. */
+function rankOf({ name, kind }: Command, words: readonly string[]): number {
+  const lower = name.toLowerCase();
+  const parts = `${lower} ${kind}`.split(/[^\p{L}\p{N}]+/u);
+  if (lower.startsWith(words.join(" "))) return 0;
+  const ranks = words.map((word) =>
+    parts.some((part) => part.startsWith(word)) || lower.includes(` ${word}`) || lower.startsWith(word)
+      ? 1
+      : word.length > 1 && lower.includes(word)
+        ? 2
+        : NO_MATCH,
+  );
+  return Math.max(...ranks, 0);
+}
