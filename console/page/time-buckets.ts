@@ -57,7 +57,7 @@ export function moved({ from, to }: Range, share: number): Range {
   return { from: from + by, to: to + by };
 }
 
-type StateCount = Omit<NonNullable<ForecastJson["counts"]>[number], "state"> & { readonly state: ShownState };
+type StateCount = NonNullable<ForecastJson["counts"]>[number];
 
 /** The kind of jobs in a state. `undefined` for cancelled jobs, which the axis leaves out. */
 export function kindOf(state: ShownState): Kind | undefined {

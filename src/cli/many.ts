@@ -83,7 +83,9 @@ export async function changeSome<Request extends Asked, Result extends Sums>(
   if (caution.yes || request.cursor !== undefined) return change(session, way, request);
   requireAnswer(session, caution, `would ${verb} many jobs`, "count them");
   const counted = await run(session, way, { ...request, dryRun: true });
-  const changeable = counted.matched - leftOf(counted);
+  const left = leftOf(counted);
+  const changeable = counted.matched - left;
+  if (left > 0) output.note(`${many(left)} would be left: ${reasonsOf(counted.skipped)}`);
   const plan = `${verb} ${way.jobs(changeable, counted)}${way.warning(changeable)}`;
   if (caution.dryRun) return output.told(counted, `would ${plan}`);
   if (changeable === 0) return output.note(`there is nothing to do: would ${plan}`);

@@ -36,10 +36,10 @@ export function summaryOf(ctx: Context, home: Head): JobSummary {
   };
 }
 
-/** Empty if the job is neither late nor held, or if that was not asked. */
-export function waitJson(wait: Wait | undefined): Pick<JobSummary, "held" | "lateSince"> {
+/** Empty if the job is not late, is not held and waits for no retry, or if that was not asked. */
+export function waitJson(wait: Wait | undefined): Pick<JobSummary, "held" | "retrying" | "lateSince"> {
   if (wait === undefined) return {};
-  return wait.is === "held" ? { held: true } : { lateSince: iso(wait.since) };
+  return wait.is === "late" ? { lateSince: iso(wait.since) } : { [wait.is]: true };
 }
 
 /** Empty if the job never waited for a pause, a limit or a window. */

@@ -37,6 +37,15 @@ test("tells of jobs that run, and to run the command again", async () => {
   expect(err).toMatch(/is running.*\n.*1 job not changed: 1 job-running; run the command again later\n$/);
 });
 
+test("a dry run tells of jobs that would be left, so that 0 jobs are a proof", async () => {
+  await using api = await serveApi();
+  await api.world.file({ topic: "work", tag: "customer-42" });
+  await api.receive();
+  const { code, out, err } = await type(api, [...ERASE, "--dry-run"]);
+  expect({ code, out }).toEqual({ code: 0, out: "would erase 0 jobs of tag customer-42\n" });
+  expect(err).toContain("1 job would be left: 1 job-running\n");
+});
+
 test("takes a topic and the beginning of keys too, and prints JSON", async () => {
   await using api = await serveApi();
   await fileSome(api);

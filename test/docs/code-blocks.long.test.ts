@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createTestQueue } from "../../src/testing/test-queue.ts";
 import { createApi } from "../support/api.ts";
@@ -158,4 +159,118 @@ test.each([
   };
   await move({ ...redis, zrem }, queue.client);
   expect(queue.jobs().map((job) => job.state)).toEqual([state]);
+});
+
+/** The module of a program of the page about moving. */
+const movingPage = (file: string) => import(join(FOLDER, "docs-guides-coming-from-md", file));
+
+type AgendaJob = { _id: number; data: { text: string }; nextRunAt: Date | null; lockedAt?: Date };
+
+/** Agenda's collection, with the calls that the page's move makes. A field that is absent matches `null`, as in MongoDB. */
+function agendaJobs(documents: AgendaJob[], beforeDelete: (job: AgendaJob) => void = () => {}) {
+  const matches = (job: object, filter: object): boolean =>
+    Object.entries(filter).every(([name, wanted]) => {
+      const value = Reflect.get(job, name) ?? null;
+      const isNot = wanted !== null && typeof wanted === "object" && "$ne" in wanted;
+      return isNot ? value !== wanted.$ne : String(value) === String(wanted);
+    });
+  return {
+    find: (filter: object) => ({ toArray: async () => documents.filter((job) => matches(job, filter)) }),
+    async deleteOne(filter: { _id: number }) {
+      for (const job of documents.filter(({ _id }) => _id === filter._id)) beforeDelete(job);
+      const at = documents.findIndex((job) => matches(job, filter));
+      if (at >= 0) documents.splice(at, 1);
+      return { deletedCount: at >= 0 ? 1 : 0 };
+    },
+  };
+}
+
+describe("the move from Agenda", () => {
+  const later = new Date(Date.now() + 3_600_000);
+  const waiting = (_id: number, text: string, more: object = {}): AgendaJob => ({
+    ...{ _id, name: "reminders", data: { text }, nextRunAt: later, ...more },
+  });
+
+  test("moves the waiting jobs of one name that do not repeat, under the keys of the new code", async () => {
+    const { keyOf, move } = await movingPage("agenda-move.ts");
+    const queue = createTestQueue({ topics: { reminders: { handler: () => {} } }, now: new Date() });
+    const documents = [
+      waiting(1, "call Ada"),
+      waiting(2, "other", { name: "mails" }),
+      waiting(3, "repeats", { repeatInterval: "3 minutes" }),
+      waiting(4, "runs", { lockedAt: new Date() }),
+      waiting(5, "done", { nextRunAt: null }),
+      waiting(6, "soon", { nextRunAt: new Date(Date.now() + 299_000) }),
+    ];
+    await move(agendaJobs(documents), queue.client);
+    await move(agendaJobs(documents), queue.client);
+    expect(documents.map(({ _id }) => _id)).toEqual([2, 3, 4, 5, 6]);
+    expect(queue.jobs()).toMatchObject([
+      { key: keyOf({ text: "call Ada" }), body: { text: "call Ada" }, dueAt: later.toISOString() },
+    ]);
+    const job = { topic: "reminders", key: "call-ada" } as const;
+    expect(await queue.client.cancelIfWaiting(job)).toMatchObject({ outcome: "cancelled" });
+  });
+
+  test("leaves a job that Agenda takes during the move", async () => {
+    const { move } = await movingPage("agenda-move.ts");
+    const queue = createTestQueue({ topics: { reminders: { handler: () => {} } }, now: new Date() });
+    const documents = [waiting(1, "call Ada")];
+    const take = (job: AgendaJob): void => void Object.assign(job, { lockedAt: new Date() });
+    await move(agendaJobs(documents, take), queue.client);
+    expect(documents).toHaveLength(1);
+    expect(queue.jobs()).toMatchObject([{ state: "cancelled" }]);
+  });
+});
+
+test("the hourly poll of a table files a missing job once, and no row of a dead job again", async () => {
+  const { fileJob, fileMissing } = await movingPage("rows.ts");
+  const handler = (): void => {
+    throw new Error("no route");
+  };
+  const queue = createTestQueue({ topics: { "order-timeout": { handler, maxAttempts: 1 } } });
+  const dueAt = new Date(queue.now().getTime() + 60_000);
+  const filed = new Set<string>();
+  const rows = {
+    unfiled: async () => ["17", "18"].filter((id) => !filed.has(id)).map((id) => ({ id, dueAt })),
+    mark: async (id: string) => void filed.add(id),
+  };
+  await fileJob(queue.client, rows, { id: "17", dueAt });
+  const died = { ...rows, mark: () => Promise.reject(new Error("the process dies")) };
+  await expect(fileJob(queue.client, died, { id: "18", dueAt })).rejects.toThrow("dies");
+  await queue.advance("1h");
+  expect([...filed]).toEqual(["17"]);
+  await fileMissing(queue.client, rows);
+  await queue.advance("1h");
+  expect([...filed]).toEqual(["17", "18"]);
+  expect(queue.jobs().map(({ key, state }) => `${key} ${state}`)).toEqual(["order-17 dead", "order-18 dead"]);
+  const [soon, later] = [1, 2].map((hours) => new Date(queue.now().getTime() + hours * 3_600_000));
+  for (const time of [soon, later]) await fileJob(queue.client, rows, { id: "19", dueAt: time });
+  expect(queue.jobs().at(-1)).toMatchObject({
+    key: "order-19",
+    dueAt: later?.toISOString(),
+    state: "scheduled",
+  });
+  expect(queue.jobs()).toHaveLength(3);
+});
+
+test("a receiver takes the calls of QStash and of Minutehand, and no other", async () => {
+  const { bodyOf } = await movingPage("receive.ts");
+  const url = "https://shop.example/orders/close";
+  const secret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
+  const body = '{"orderId":"17"}';
+  const called = (headers: Record<string, string>) => new Request(url, { method: "POST", body, headers });
+  const qstash = {
+    verify: async (call: object) => String(Reflect.get(call, "signature")) === `${url} ${body}`,
+  };
+  const take = (headers: Record<string, string>) => bodyOf(called(headers), url, qstash, secret);
+  const now = new Date();
+  const signature = new Webhook(secret).sign("id", now, body);
+  const timestamp = String(Math.floor(now.getTime() / 1000));
+  const signed = { "webhook-id": "id", "webhook-timestamp": timestamp, "webhook-signature": signature };
+  expect(await take(signed)).toEqual({ orderId: "17" });
+  expect(await take({ "upstash-signature": `${url} ${body}` })).toEqual({ orderId: "17" });
+  await expect(take({ ...signed, "webhook-id": "other" })).rejects.toThrow();
+  await expect(take({ ...signed, "upstash-signature": "forged" })).rejects.toThrow("does not fit");
+  await expect(take({})).rejects.toThrow();
 });

@@ -12,8 +12,13 @@ import { blocks, ROOT } from "./blocks.ts";
 const PAGE = "docs/guides/coming-from.md";
 const FOLDER = join(ROOT, "dist", "python-blocks");
 
-/** EventBridge Scheduler in memory, with the calls that the page's move makes. A schedule of `gone` is cancelled after it was read. */
+/**
+ * EventBridge Scheduler in memory, with the calls that the page's move makes. A schedule of `gone` is cancelled after it was read. One of
+ * `slow` takes two seconds to read.
+ */
 const SCHEDULER = `
+import time
+
 class Gone(Exception):
     pass
 
@@ -21,8 +26,8 @@ class Scheduler:
     class exceptions:
         ResourceNotFoundException = Gone
 
-    def __init__(self, schedules, gone):
-        self.schedules, self.gone = schedules, gone
+    def __init__(self, schedules, gone, slow):
+        self.schedules, self.gone, self.slow = schedules, gone, slow
 
     def get_paginator(self, operation):
         assert operation == "list_schedules"
@@ -33,15 +38,16 @@ class Scheduler:
         return [{"Schedules": [{"Name": name}]} for name in list(self.schedules)]
 
     def get_schedule(self, GroupName, Name):
+        time.sleep(2 if Name in self.slow else 0)
         return self.schedules.pop(Name) if Name in self.gone else self.schedules[Name]
 
     def delete_schedule(self, GroupName, Name):
         if self.schedules.pop(Name, None) is None:
             raise Gone
 
-def schedule(expression, order_id, **more):
+def schedule(expression, order_id, arn="arn:close", **more):
     old = {"ScheduleExpression": expression, "FlexibleTimeWindow": {"Mode": "OFF"}}
-    return {**old, "Target": {"Input": '{"orderId": "%s"}' % order_id}, **more}
+    return {**old, "Target": {"Arn": arn, "Input": '{"orderId": "%s"}' % order_id}, **more}
 `;
 
 test("the page has three programs in Python", () => {
@@ -81,11 +87,31 @@ url, revoked = sys.argv[1], []
 ids = [place_order(url, "17")["id"] for _ in range(2)]
 state = order_paid(url, "17", revoked.append)["state"]
 order_paid(url, "18", revoked.append)
-print(json.dumps({"once": len(set(ids)), "state": state, "revoked": revoked}))
+old = order_paid(url, "19", revoked.append)
+print(json.dumps({"once": len(set(ids)), "state": state, "revoked": revoked, "old": old}))
 `;
-    expect(await python("orders", program, api.url)).toEqual({ once: 1, state: "cancelled", revoked: [id] });
+    expect(await python("orders", program, api.url)).toEqual({
+      ...{ once: 1, state: "cancelled", revoked: [id], old: null },
+    });
   },
 );
+
+pythonTest("the page's Python gives up in an outage", async () => {
+  await using down = await serveApi(createApi(createWorld({ topics: {} })));
+  const unavailable = down.url.replace(/:\d+$/, ":1");
+  const program = `
+import sys, orders, api
+api.FIRST_PAUSE = api.LONGEST_PAUSE = 0.01
+ended = []
+for ask in (lambda: orders.place_order(sys.argv[1], "17"), lambda: orders.order_paid(sys.argv[1], "17", print)):
+    try:
+        ask()
+    except OSError:
+        ended.append("gave up")
+print(__import__("json").dumps(ended))
+`;
+  expect(await python("outage", program, unavailable)).toEqual(["gave up", "gave up"]);
+});
 
 pythonTest(
   "the page's move in Python moves the schedules of one time that wait, and the handler takes both events",
@@ -93,10 +119,12 @@ pythonTest(
     await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
     const program = `${SCHEDULER}
 import json, sys, orders
+from datetime import datetime, timedelta, timezone
 orders.close_order = lambda body: body["orderId"]
 from handler import handler
 from move import move
 berlin = {"ScheduleExpressionTimezone": "Europe/Berlin"}
+soon = (datetime.now(timezone.utc) + timedelta(seconds=301)).strftime("at(%Y-%m-%dT%H:%M:%S)")
 window = {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 15}}
 scheduler = Scheduler({
     "order-17": schedule("at(2031-01-02T09:00:00)", "17", **berlin),
@@ -104,13 +132,17 @@ scheduler = Scheduler({
     "order-19": schedule("at(2031-01-02T09:00:00)", "19"),
     "fired": schedule("at(2021-01-02T09:00:00)", "20"),
     "daily": schedule("rate(1 day)", "21"),
-}, gone=["order-19"])
-move(scheduler, sys.argv[1], "orders", "order-timeout")
-move(scheduler, sys.argv[1], "orders", "order-timeout")
+    "other": schedule("at(2031-01-02T09:00:00)", "22", arn="arn:other"),
+    "soon": schedule(soon, "23"),
+    "bare": {**schedule("at(2031-01-02T09:00:00)", ""), "Target": {"Arn": "arn:close"}},
+}, gone=["order-19"], slow=["order-17"])
+for _ in range(2):
+    move(scheduler, sys.argv[1], "orders", "order-timeout", "arn:close")
 taken = [handler({"orderId": "17"}, None), handler({"attempt": 1, "body": {"orderId": "18"}}, None)]
 print(json.dumps({"left": list(scheduler.schedules), "taken": taken}))
 `;
-    expect(await python("move", program, api.url)).toEqual({ left: ["fired", "daily"], taken: ["17", "18"] });
+    const left = ["fired", "daily", "other", "soon"];
+    expect(await python("move", program, api.url)).toEqual({ left, taken: ["17", "18"] });
     const jobOf = async (key: string) => (await api.call("GET", `/topics/order-timeout/jobs/${key}`)).json;
     expect(await jobOf("order-17")).toMatchObject({
       ...{ state: "scheduled", dueAt: "2031-01-02T08:00:00.000Z", body: { orderId: "17" } },
@@ -118,6 +150,7 @@ print(json.dumps({"left": list(scheduler.schedules), "taken": taken}))
     const spread = Date.parse(String((await jobOf("order-18")).dueAt)) - Date.parse("2031-01-02T09:00:00Z");
     expect(spread >= 0 && spread <= 900_000).toBe(true);
     expect(await jobOf("order-19")).toMatchObject({ state: "cancelled" });
-    for (const key of ["fired", "daily"]) expect(await jobOf(key)).toMatchObject({ code: "job-not-found" });
+    expect(await jobOf("bare")).toMatchObject({ state: "scheduled", body: null });
+    for (const key of left) expect(await jobOf(key)).toMatchObject({ code: "job-not-found" });
   },
 );

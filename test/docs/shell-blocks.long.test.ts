@@ -20,7 +20,7 @@ import { blocks, ROOT } from "./blocks.ts";
 import { commandFault } from "./command-fault.ts";
 
 /** The programs of this machine that a block finds. A block that needs another program fails. */
-const PROGRAMS = ["bash", "cat", "curl", "node", "openssl", "sort", "uniq"];
+const PROGRAMS = ["bash", "cat", "curl", "date", "node", "openssl", "sort", "uniq"];
 const SECRET = Buffer.alloc(33, 7).toString("base64");
 
 /**

@@ -7,6 +7,7 @@ import { createApi } from "../support/api.ts";
 import { expectSigned, type Gateway, serveGateway } from "../support/gateway.ts";
 import { goTest } from "../support/go.ts";
 import { botocoreTest } from "../support/python.ts";
+import { rubyTest } from "../support/ruby.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
 
@@ -40,6 +41,8 @@ async function play(kind: string, file: string, programOf: (folder: string, gate
 }
 
 botocoreTest("the page's Python signs", () => play("python", "sign.py", () => ["python3", "sign.py"]));
+
+rubyTest("the page's Ruby signs", () => play("ruby", "minutehand.rb", () => ["ruby", "minutehand.rb"]));
 
 goTest("the page's Go signs", () =>
   play("go", "main.go", (folder) => {

@@ -44,3 +44,28 @@ test("a job's timeline has each event with the values of that time", async () =>
   const { json: listed } = await call("GET", "/jobs?topic=calls&from=2026-03-01T00:00:00Z");
   expect(JSON.stringify(listed)).not.toContain("timeline");
 });
+
+test("a job that waits for its next attempt is retrying, in each answer and in the counts, until it is due, moved or held", async () => {
+  const { call, file, world } = createApi(createWorld({ topics: { calls: {} } }));
+  const { id } = await file({ topic: "calls", delay: 0 });
+  await world.pass(SECOND);
+  await consume(world, "calls", { run: fail });
+  const range = "from=2026-03-01T08:00:00Z&to=2026-03-01T10:00:00Z";
+  const answered = async () => {
+    const { json: job } = await call("GET", `/jobs/${id}`);
+    const listed = (await call("GET", `/jobs?topic=calls&${range}`)).json.jobs as { retrying?: boolean }[];
+    const { json: counted } = await call("GET", `/forecast?topic=calls&step=3600&${range}`);
+    const [count] = counted.counts as { state: string }[];
+    return [job.retrying, listed[0]?.retrying, count?.state];
+  };
+  expect(await answered()).toEqual([true, true, "retrying"]);
+  // At its time it starts, unless a consumer is missing.
+  const { dueAt } = (await call("GET", `/jobs/${id}`)).json;
+  await world.pass(Date.parse(String(dueAt)) - world.now() + 1, { ticks: false });
+  expect(await answered()).toEqual([undefined, undefined, "scheduled"]);
+  await consume(world, "calls", { run: fail });
+  expect(await answered()).toEqual([true, true, "retrying"]);
+  // A caller's change begins anew.
+  await call("PATCH", `/jobs/${id}`, { body: { delay: 1800 } });
+  expect(await answered()).toEqual([undefined, undefined, "scheduled"]);
+});

@@ -8,7 +8,7 @@ const forecastCount = answer(
   z.object({
     from: time,
     topic: text,
-    state: answer("ForecastState", z.enum([...STATES, "held", "late"])),
+    state: answer("ForecastState", z.enum([...STATES, "held", "late", "retrying"])),
     count,
   }),
 );
@@ -23,7 +23,7 @@ export const forecast = answer(
       z.array(forecastCount).check(
         z.meta({
           description:
-            "How many jobs of each topic and state are due in the step that begins at `from`. A waiting job is counted as `late` or as `held` if it is, see `lateSince` and `held` of a job, else as `scheduled`. Only with `step`.",
+            "How many jobs of each topic and state are due in the step that begins at `from`. A waiting job is counted as `late`, `held` or `retrying` if it is, see `lateSince`, `held` and `retrying` of a job, else as `scheduled`. Only with `step`.",
         }),
       ),
     ),

@@ -51,6 +51,14 @@ export const jobSummary = answer(
         }),
       ),
     ),
+    retrying: z.exactOptional(
+      z.boolean().check(
+        z.meta({
+          description:
+            "True if the last attempt failed, the next one is not due yet, and nothing holds the job. Otherwise absent. Only the calls that read a single job, and the list of jobs, answer it.",
+        }),
+      ),
+    ),
     postponeUntil: z.exactOptional(
       time.check(
         z.meta({ description: "The latest time to which `onDuplicate: postpone` can move the job." }),

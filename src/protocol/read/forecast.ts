@@ -6,7 +6,7 @@ import type { Context } from "../ports.ts";
 import { dueJobs } from "./due-jobs.ts";
 import { type Wait, waitsOf } from "./waits.ts";
 
-/** The state of a job as `stateAt` tells it. A waiting job whose start has come is `late` or `held`, unless it has only just come. */
+/** The state of a job as `stateAt` tells it. A waiting job is `late`, `held` or `retrying` if `waitsOf` says so. */
 export type CountedState = ReturnType<typeof stateAt> | Wait["is"];
 
 /** How many jobs of a topic and a state are due in the step that begins at `from`: ms since the epoch. */

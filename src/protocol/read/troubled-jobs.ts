@@ -23,7 +23,7 @@ import type { Context } from "../ports.ts";
 import { listedTopics } from "../store/listed-topics.ts";
 import { readHomesApart } from "../store/read-job.ts";
 import { readEntries } from "./due-jobs.ts";
-import { waitsOf } from "./waits.ts";
+import { isWaitingForRetry, waitsOf } from "./waits.ts";
 
 /** The late jobs of a topic, and those that wait for a retry, as of one moment. Times are ms since the epoch. */
 export type Troubles = {
@@ -258,13 +258,6 @@ async function troubledAmong(ctx: Context, homes: readonly Head[]): Promise<Trou
     if (wait?.is === "late") return { trouble: "late", home, since: wait.since };
     return isWaitingForRetry(home, now) ? { trouble: "retrying", home, since: failedAt(home) } : [];
   });
-}
-
-/** A change by a caller sets `attempt` to 0. A retry that is due, but held, does not wait for its time any more. */
-function isWaitingForRetry({ state, attempt, dueAt, throttled, log = [] }: Head, now: number): boolean {
-  const end = log.findLast(({ what }) => what === "failed" || what === "asked-to-retry");
-  const hasFailed = attempt > 0 && end?.what !== "asked-to-retry";
-  return state === "scheduled" && dueAt > now && (hasFailed || throttled !== undefined);
 }
 
 function lateAmong(jobs: readonly Troubled[]): Troubles["late"] {

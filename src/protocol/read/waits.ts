@@ -8,21 +8,28 @@ import { isLimited } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { readApart } from "../store/read-apart.ts";
 
-/** `held`: a pause, a resume at a rate, a limit or a window lets the job wait. `late`: nothing does, since this time (ms since the epoch). */
-export type Wait = { readonly is: "held" } | { readonly is: "late"; readonly since: number };
+/**
+ * `held`: a pause, a resume at a rate, a limit or a window lets the job wait. `late`: nothing does, since this time (ms since the epoch).
+ * `retrying`: the last attempt failed, and the next one is not due yet.
+ */
+export type Wait = { readonly is: "held" | "retrying" } | { readonly is: "late"; readonly since: number };
 
 const HELD = { is: "held" } as const;
+const RETRYING = { is: "retrying" } as const;
 
 /**
  * The one definition of late: a tracked job that could have started `LATE_AFTER` ago, has not, and that nothing holds. Answers by id which of
- * these jobs are late or held. A job that is due later, runs, has ended, or waits for a retry is neither, nor is a job whose topic's pause
- * cannot be read. Reads pauses and notes only for jobs that are due.
+ * these jobs are late or held, or wait for a retry. A job that is due later for another reason, runs or has ended does none of these, nor does
+ * a due job whose topic's pause cannot be read. Reads pauses and notes only for jobs that are due.
  */
 export async function waitsOf(ctx: Context, homes: readonly Head[]): Promise<Map<string, Wait>> {
   const now = ctx.clock();
   const waiting = homes.filter((home) => isWaiting(home, now));
   const waits = new Map<string, Wait>();
-  for (const home of waiting) if (startsAt(home) > Math.max(home.dueAt, now)) waits.set(home.id, HELD);
+  for (const home of waiting) {
+    if (startsAt(home) > Math.max(home.dueAt, now)) waits.set(home.id, HELD);
+    else if (isWaitingForRetry(home, now)) waits.set(home.id, RETRYING);
+  }
   const due = waiting.filter((home) => startsAt(home) <= now);
   if (due.length === 0) return waits;
   const { known } = await topicsNow(
@@ -40,6 +47,16 @@ export async function waitsOf(ctx: Context, homes: readonly Head[]): Promise<Map
 
 function isWaiting(home: Head, now: number): boolean {
   return !home.untracked && (home.state === "scheduled" || hasCrashed(home, now));
+}
+
+/** A change by a caller sets `attempt` to 0. A retry that is due, but held, does not wait for its time any more. */
+export function isWaitingForRetry(
+  { state, attempt, dueAt, throttled, log = [] }: Head,
+  now: number,
+): boolean {
+  const end = log.findLast(({ what }) => what === "failed" || what === "asked-to-retry");
+  const hasFailed = attempt > 0 && end?.what !== "asked-to-retry";
+  return state === "scheduled" && dueAt > now && (hasFailed || throttled !== undefined);
 }
 
 function waitOf(home: Head, topicNow: TopicNow, isParked: boolean, now: number): Wait | undefined {

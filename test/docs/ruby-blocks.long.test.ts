@@ -1,0 +1,98 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { serveApi } from "../cli/served-api.ts";
+import { createApi } from "../support/api.ts";
+import { rubyTest } from "../support/ruby.ts";
+import { createWorld } from "../support/world.ts";
+import { blocks, ROOT } from "./blocks.ts";
+
+const PAGES = ["docs/guides/sign.md", "docs/guides/coming-from.md"];
+const FOLDER = join(ROOT, "dist", "ruby-blocks");
+const TOPICS = { "order-timeout": { consumer: "pull" } } as const;
+const KEYS = { AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "secret" };
+
+/** The class that the worker runs. It fails for one order, and stops the worker at another. */
+const CLOSE_ORDER = `
+class CloseOrder
+  def perform(order_id)
+    puts order_id
+    raise "no route" if order_id == "18"
+    Process.kill("TERM", Process.pid) if order_id == "19"
+  end
+end
+`;
+
+/** What the move uses of Sidekiq, in memory. Order 18 is cancelled when its job is removed. */
+const SIDEKIQ = `
+module Sidekiq
+  Job = Struct.new(:klass, :args, :at) { def value = args.first }
+  JOBS = %w[17 18 19 20].map { |id| Job.new(id == "20" ? "Other" : "CloseOrder", [id], Time.utc(2031, 1, 2, 9)) }
+  JOBS << Job.new("CloseOrder", ["21"], Time.now + 299)
+  class ScheduledSet
+    def to_a = JOBS.dup
+  end
+  class Redis
+    def call_once(command, set, value)
+      raise unless [command, set] == ["ZREM", "schedule"]
+      removed = JOBS.reject! { |job| job.value == value }
+      removed && value != "18" ? 1 : 0
+    end
+  end
+  def self.redis = yield(Redis.new)
+end
+at_exit { puts Sidekiq::JOBS.map(&:value).join(",") }
+`;
+
+test("the pages have three programs in Ruby", () => {
+  expect([...programs().keys()]).toEqual(["worker.rb", "move.rb", "minutehand.rb"]);
+});
+
+/** The pages' programs in Ruby, by the names in their first lines. */
+function programs(): Map<string, string> {
+  const found = blocks().filter(({ page, kind }) => PAGES.includes(page) && kind === "ruby");
+  return new Map(found.map(({ text }) => [/^# (\w+\.rb)\n/.exec(text)?.[1] ?? "", text]));
+}
+
+/** Runs one of the pages' programs beside the others and stand-ins, and answers the lines that it prints. */
+async function ruby(program: string, url: string): Promise<string[]> {
+  mkdirSync(join(FOLDER, "sidekiq"), { recursive: true });
+  const files = {
+    "close_order.rb": CLOSE_ORDER,
+    "sidekiq/api.rb": SIDEKIQ,
+    ...Object.fromEntries(programs()),
+  };
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(FOLDER, file), text);
+  const options = { cwd: FOLDER, env: { ...process.env, ...KEYS, URL: url }, timeout: 60_000 };
+  const { stdout } = await promisify(execFile)("ruby", ["-I.", program], options);
+  return stdout.trim().split("\n");
+}
+
+rubyTest("the page's worker finishes a job, retries one that failed, and ends at SIGTERM", async () => {
+  await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+  const ids: string[] = [];
+  for (const orderId of ["17", "18", "19"])
+    ids.push(String((await api.file({ topic: "order-timeout", delay: 0, body: { orderId } })).id));
+  expect((await ruby("worker.rb", api.url)).sort()).toEqual(["17", "18", "19"]);
+  const jobs = await Promise.all(ids.map(async (id) => (await api.call("GET", `/jobs/${id}`)).json));
+  expect(jobs.map(({ state }) => state)).toEqual(["done", "scheduled", "done"]);
+  expect(jobs[1]).toMatchObject({ lastError: "no route" });
+});
+
+rubyTest(
+  "the page's move moves Sidekiq's scheduled jobs of one class, except those that are due soon",
+  async () => {
+    await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+    expect(await ruby("move.rb", api.url)).toEqual(["20,21"]);
+    const jobOf = async (id: string) =>
+      (await api.call("GET", `/topics/order-timeout/jobs/order-${id}`)).json;
+    expect(await jobOf("17")).toMatchObject({
+      ...{ state: "scheduled", dueAt: "2031-01-02T09:00:00.000Z", body: { orderId: "17" } },
+    });
+    expect(await jobOf("18")).toMatchObject({ state: "cancelled" });
+    expect(await jobOf("19")).toMatchObject({ state: "scheduled" });
+    for (const id of ["20", "21"]) expect(await jobOf(id)).toMatchObject({ code: "job-not-found" });
+  },
+);
