@@ -53,7 +53,7 @@ const RECENT = 15 * MINUTE;
 
 /** `3 a minute in the last 15 min`, or, if the last one is older, `4 an hour while it lasted`. Empty for a single old failure. */
 export function rateText({ jobs, first, last }: ErrorGroup, now: number): string {
-  const recent = jobs.filter((job) => failedAt(job) > now - RECENT).length;
+  const recent = jobs.filter((job) => isRecent(failedAt(job), now)).length;
   if (recent > 0) return `${perTime(recent, RECENT)} in the last 15 min`;
   if (jobs.length < 2 || last === first) return "";
   return `${perTime(jobs.length, Math.max(last - first, MINUTE))} while it lasted`;
@@ -72,6 +72,17 @@ function perTime(count: number, span: number): string {
   return `${Number(rate.toPrecision(2)).toLocaleString("en")} ${unit}`;
 }
 
+export function isRecent(failure: number, now: number): boolean {
+  return failure > now - RECENT;
+}
+
+/** The range of the bars of all groups: up to a day until now, or longer if nothing failed in that day. */
+export function axisOf(groups: readonly ErrorGroup[], now: number): { from: number; to: number } {
+  const first = Math.min(...groups.map((group) => group.first));
+  const isOver = Math.max(...groups.map((group) => group.last)) < now - DAY;
+  return { from: Math.min(isOver ? first : Math.max(first, now - DAY), now - HOUR), to: now };
+}
+
 /** How many of the jobs failed in each of `steps` equal parts of a range. */
 export function countsIn(
   jobs: readonly JobSummary[],
@@ -81,8 +92,9 @@ export function countsIn(
   const counts = Array.from({ length: steps }, () => 0);
   for (const job of jobs) {
     const step = Math.floor(((failedAt(job) - from) / (to - from)) * steps);
-    const kept = Math.min(Math.max(step, 0), steps - 1);
-    counts[kept] = (counts[kept] ?? 0) + 1;
+    // The clock of the queue may be a little ahead.
+    const kept = Math.min(step, steps - 1);
+    if (kept >= 0) counts[kept] = (counts[kept] ?? 0) + 1;
   }
   return counts;
 }

@@ -84,6 +84,14 @@ export function useLateness(isWanted: boolean) {
   });
 }
 
+/** Long lists are read again less often: up to this many jobs of a list, every few seconds. */
+const OFTEN_READ_JOBS = 200;
+
+/** How often a list of so many jobs is read again, ms. */
+export function everyByCount(count: number): number {
+  return count <= OFTEN_READ_JOBS ? Math.max(REFRESH_MS, 5000) : 30_000;
+}
+
 export async function firstOf<T>(entries: AsyncIterable<T>, most: number): Promise<T[]> {
   const read: T[] = [];
   for await (const entry of entries) {

@@ -4,6 +4,7 @@ export {
   CalendarClock,
   ChartGantt,
   Check,
+  ChevronRight,
   CirclePause,
   CircleX,
   Clock,
