@@ -16,6 +16,8 @@ export type Command = {
   /** What kind of thing this is, such as `view`. Shown beside the name, and searched too. */
   readonly kind: string;
   readonly act: Act;
+  /** Only shown for a text that matches. */
+  readonly isMore?: true;
 };
 
 export type Known = {
@@ -55,18 +57,22 @@ const CLOCK: readonly Command[] = [
 function topicCommands({ topic, depths, pause, policy }: TopicJson): Command[] {
   const kind = "topic";
   const dead = depths.dead === 0 ? "" : ` (${depths.dead.toLocaleString("en")})`;
+  const more: Omit<Command, "kind">[] = [
+    { name: `${topic}: on the time axis`, act: { opens: addresses.time({ topic }) } },
+    { name: `${topic}: enqueue a job`, act: { opens: addresses.enqueue({ topic }) } },
+  ];
+  if (policy.tracking !== "none") {
+    more.push(
+      { name: `${topic}: dead jobs${dead}`, act: { opens: addresses.dead({ topic }) } },
+      { name: `${topic}: retrying jobs`, act: { opens: addresses.dead({ topic, of: "retrying" }) } },
+      pause?.state === "paused"
+        ? { name: `${topic}: resume …`, act: { resumes: topic } }
+        : { name: `${topic}: pause …`, act: { pauses: topic } },
+    );
+  }
   return [
     { name: `${topic}: jobs`, kind, act: { opens: addresses.jobs({ topic }) } },
-    { name: `${topic}: on the time axis`, kind, act: { opens: addresses.time({ topic }) } },
-    { name: `${topic}: enqueue a job`, kind, act: { opens: addresses.enqueue({ topic }) } },
-    ...(policy.tracking === "none"
-      ? []
-      : [
-          { name: `${topic}: dead jobs${dead}`, kind, act: { opens: addresses.dead({ topic }) } },
-          pause?.state === "paused"
-            ? { name: `${topic}: resume …`, kind, act: { resumes: topic } }
-            : { name: `${topic}: pause …`, kind, act: { pauses: topic } },
-        ]),
+    ...more.map((command) => ({ ...command, kind, isMore: true as const })),
   ];
 }
 
@@ -83,6 +89,7 @@ export function commandsFor(text: string, all: readonly Command[]): Command[] {
     .split(/\s+/)
     .filter((word) => word !== "");
   const ranked = all
+    .filter(({ isMore }) => words.length > 0 || !isMore)
     .map((command) => ({ command, rank: rankOf(command, words) }))
     .filter(({ rank }) => rank < NO_MATCH)
     .sort((a, b) => a.rank - b.rank)

@@ -67,3 +67,15 @@ function textsOf({ key, tag, group, schedule, lastError }: JobSummary, body: unk
   const bodyText = body === undefined ? "" : jsonText(body);
   return [key, tag, group, schedule, lastError, bodyText].map((text = "") => inWords(text));
 }
+
+const EXCERPT = 240;
+
+/** The part of a long text where the first word stands that is found in it. */
+export function excerptOf(text: string, { words }: Search): string {
+  if (text.length <= EXCERPT) return text;
+  const lower = text.toLowerCase();
+  const at = Math.max(0, ...words.map(({ found }) => lower.search(found)));
+  const from = Math.min(Math.max(at - EXCERPT / 2, 0), text.length - EXCERPT);
+  const part = text.slice(from, from + EXCERPT);
+  return `${from > 0 ? "…" : ""}${part}${from + EXCERPT < text.length ? "…" : ""}`;
+}

@@ -7,7 +7,7 @@ import { type Searched, type Searching, type SearchReads, searchJobs } from "./s
 /** So much is read before the user is asked whether to go on. */
 const JOBS_A_TURN = 20_000;
 const BODIES_A_TURN = 2000;
-const TURN_MS = 10_000;
+const TURN_MS = 30_000;
 
 const PAGE_JOBS = 1000;
 /** A page whose bodies are read is small, so that the first ones are compared soon. */

@@ -6,6 +6,7 @@ import { DAY, isoAt } from "./times.ts";
 export type Retrying = { readonly jobs: readonly JobSummary[]; readonly until?: number };
 
 const MOST_PAGES = 20;
+const PATIENCE_MS = 10_000;
 const PAGE_JOBS = 1000;
 /** A list has at most 31 days. */
 const LONGEST_LIST = 31 * DAY;
@@ -16,7 +17,8 @@ const LONGEST_LIST = 31 * DAY;
  */
 export async function readRetrying(topic: string, now: number, signal: AbortSignal): Promise<Retrying> {
   const asked = { topic, state: "scheduled", from: isoAt(now), to: isoAt(now + LONGEST_LIST) } as const;
-  const { count = 0, atLeast = true } = topicOf(topic)?.retrying ?? {};
+  const { count, atLeast } = topicOf(topic)?.retrying ?? { count: 0, atLeast: true };
+  const end = performance.now() + PATIENCE_MS;
   const jobs: JobSummary[] = [];
   let cursor: string | undefined;
   for (let page = 1; ; page += 1) {
@@ -25,6 +27,7 @@ export async function readRetrying(topic: string, now: number, signal: AbortSign
     cursor = read.cursor;
     if (cursor === undefined || (!atLeast && jobs.length >= count)) return { jobs };
     const last = read.jobs.at(-1);
-    if (page >= MOST_PAGES) return { jobs, until: last ? Date.parse(last.dueAt) : now };
+    if (page >= MOST_PAGES || performance.now() > end)
+      return { jobs, until: last ? Date.parse(last.dueAt) : now };
   }
 }

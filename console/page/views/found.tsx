@@ -6,7 +6,7 @@ import { REFRESH_MS } from "../api.ts";
 import { jobsText } from "../bulk-calls.ts";
 import { clock } from "../clock.ts";
 import { jsonText } from "../direction.ts";
-import { searchOf } from "../job-match.ts";
+import { excerptOf, searchOf } from "../job-match.ts";
 import { type JobSearch, useJobSearch } from "../job-search.ts";
 import { Choice } from "../parts/choice.tsx";
 import { JobLine } from "../parts/job-line.tsx";
@@ -26,10 +26,10 @@ const RANGES: Readonly<Record<string, readonly [number, number]>> = {
   "an hour ago to an hour ahead": [-HOUR, HOUR],
   "the last 31 days": [-31 * DAY, 0],
   "the next 31 days": [0, 31 * DAY],
-  "a year ago to a year ahead": [-365 * DAY, 365 * DAY],
+  "31 days ago to 31 days ahead": [-31 * DAY, 31 * DAY],
 };
 const USUAL = "a day ago to 7 days ahead";
-const LONG = "a year ago to a year ahead";
+const LONG = "31 days ago to 31 days ahead";
 
 /** Opens the job that has the id or the key, or lists all jobs with the words of the text. */
 export function Found({ text }: { text: string }) {
@@ -139,7 +139,7 @@ function Others({ text, known }: OthersProps) {
       <Progress search={search} searched={searched} count={found.length} />
       {found.length > 0 && (
         <Rows rows={found} keyOf={({ job }) => job.id} height={44} label={`Jobs with the words of ${text}`}>
-          {(one) => <FoundLine found={one} />}
+          {(one) => <FoundLine found={one} text={text} />}
         </Rows>
       )}
       {found.length + known.length === 0 && !isReading && <NothingFound isWhole={isWhole} />}
@@ -204,19 +204,14 @@ function Progress({ search: { isReading, isWhole, stop, goOn }, searched, count 
   );
 }
 
-function FoundLine({ found: { job, match, body } }: { found: FoundJob }) {
-  const places = match.places.filter((place) => place !== "key");
+/** The line of a job shows all texts but its body. */
+function FoundLine({ found: { job, body }, text }: { found: FoundJob; text: string }) {
   return (
     <>
       <JobLine job={job} />
-      {(places.length > 0 || body !== undefined) && (
+      {body !== undefined && (
         <p class="found-in quiet">
-          Found in its {places.join(" and ")}
-          {body !== undefined && (
-            <>
-              : <code>{jsonText(body).slice(0, 300)}</code>
-            </>
-          )}
+          Its body: <code>{excerptOf(jsonText(body), searchOf(text))}</code>
         </p>
       )}
     </>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchOf, searchOf } from "../../../console/page/job-match.ts";
+import { excerptOf, matchOf, searchOf } from "../../../console/page/job-match.ts";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 
 const at = "2026-11-26T10:00:00.000Z";
@@ -73,4 +73,11 @@ test("the better match has the lower rank", () => {
 
 test.each(["(", "\\", "[", "|", "…", "/", "?"])("the sign %s is looked for as it is", (text) => {
   expect(placesOf(text, { key: "order-17", lastError: `it said ${text} here` })).toEqual(["error"]);
+});
+
+test("a long text is shown where its word stands", () => {
+  const text = `${"a".repeat(1000)} Customer ${"b".repeat(1000)}`;
+  expect(excerptOf(text, searchOf("customer"))).toMatch(/^…a+ Customer b+…$/);
+  expect(excerptOf("short", searchOf("customer"))).toBe("short");
+  expect(excerptOf(text, searchOf("none"))).toMatch(/^a+…$/);
 });
