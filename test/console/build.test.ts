@@ -7,7 +7,7 @@ import { buildPage } from "../../console/build.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 
 /** The first view must be there within 3 s at 30 kB/s. */
-const MOST_FIRST_BYTES = 85_000;
+const MOST_FIRST_BYTES = 90_000;
 const files = buildPage();
 const textOf = (name: string) => Buffer.from(files.get(name) ?? []).toString();
 
@@ -18,7 +18,7 @@ function named(): string[] {
 }
 
 describe("the built page", () => {
-  test("has at most 85 kB of the first view when it is compressed", () => {
+  test("has at most 90 kB of the first view when it is compressed", () => {
     const first = ["index.html", ...named().map((path) => path.slice("/console/".length))];
     const sizes = first.map((name) => gzipSync(textOf(name)).length);
     const all = sizes.reduce((sum, size) => sum + size, 0);

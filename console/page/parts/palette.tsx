@@ -4,7 +4,6 @@ import { useSchedules, useTopics } from "../reads.ts";
 import { about } from "../server.ts";
 import { MINUTE } from "../times.ts";
 import { Search } from "./icon.tsx";
-import "./palette.css";
 
 type Props = {
   readonly views: readonly { readonly name: string; readonly href: string }[];

@@ -13,7 +13,6 @@ import { addresses, useSearch } from "../parts/search.ts";
 import { TopicField } from "../parts/topic-field.tsx";
 import { everyByCount, firstOf, useTopics } from "../reads.ts";
 import { now } from "../state.ts";
-import "./dead.css";
 
 export function DeadView() {
   const [{ topic = "", of }, change] = useSearch();

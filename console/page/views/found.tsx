@@ -18,7 +18,6 @@ import { TopicField } from "../parts/topic-field.tsx";
 import { findJobs, useTopics } from "../reads.ts";
 import type { FoundJob, Searched, Searching } from "../search-jobs.ts";
 import { DAY, HOUR } from "../times.ts";
-import "./found.css";
 
 /** Which due times are searched: from and to, ms from now. */
 const RANGES: Readonly<Record<string, readonly [number, number]>> = {
