@@ -27,7 +27,7 @@ function groupOf(name: string, alike: readonly JobSummary[]): ErrorGroup {
 }
 
 /** When a job failed last: its death, or the start of the attempt that failed. ms since the epoch. */
-export function failedAt({
+function failedAt({
   finishedAt,
   claimedAt,
   dueAt,
