@@ -18,6 +18,8 @@ beforeAll(async () => {
   await Promise.all(jobs.map(({ key, ...job }) => api.put("work", key, { body: {}, ...job })));
 });
 
+const paletteOf = (page: Page) => page.getByRole("dialog", { name: "Search, or go to" });
+
 /** Waits for the end of a search. A slow machine does not compare the whole range in one turn. */
 async function searched(page: Page, found: string): Promise<void> {
   const goOn = page.getByRole("button", { name: "Go on" });
@@ -74,8 +76,7 @@ test("a key opens its job, and all jobs with its words are one line further in t
   const page = await browser.open("/console");
   await page.keyboard.press("/");
   await page.keyboard.type("sofa-17");
-  const palette = page.getByRole("dialog", { name: "Search, or go to" });
-  const options = palette.getByRole("option");
+  const options = paletteOf(page).getByRole("option");
   expect(await options.first().textContent()).toContain("Search jobs for “sofa-17”");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
@@ -90,7 +91,7 @@ test("Ctrl+K opens the palette from a field, its arrows choose, and Esc gives th
   await page.keyboard.press("Control+k");
   const input = page.getByRole("combobox", { name: /^Search for jobs/ });
   await expect.poll(() => input.evaluate((element) => element === document.activeElement)).toBe(true);
-  const chosen = page.getByRole("option", { selected: true });
+  const chosen = paletteOf(page).getByRole("option", { selected: true });
   expect(await chosen.textContent()).toContain("Overview");
   await page.keyboard.press("ArrowUp");
   await expect
@@ -109,13 +110,13 @@ test("Ctrl+K opens the palette from a field, its arrows choose, and Esc gives th
 test("a topic is paused and resumed from the palette, after its dialog has asked", async () => {
   const page = await browser.open("/console/schedules");
   for (const [words, title, confirm, done] of [
-    ["events pau", "Pause events?", "Pause the topic", /^Paused events\./],
-    ["events res", "Resume events?", "Resume the topic", /^Resumed events\./],
+    ["callbacks pau", "Pause callbacks?", "Pause the topic", /^Paused callbacks\./],
+    ["callbacks res", "Resume callbacks?", "Resume the topic", /^Resumed callbacks\./],
   ] as const) {
     await page.keyboard.press("/");
     await page.keyboard.type(words);
     await page
-      .getByRole("option", { name: new RegExp(`^events: ${confirm.split(" ")[0]?.toLowerCase()}`) })
+      .getByRole("option", { name: new RegExp(`^callbacks: ${confirm.split(" ")[0]?.toLowerCase()}`) })
       .waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: title }).getByRole("button", { name: confirm }).click();
@@ -138,7 +139,7 @@ test("settings are changed from the palette", async () => {
 test("the palette is accessible and fits at each width, in both colours", async () => {
   const page = await browser.open("/console/schedules");
   await page.keyboard.press("/");
-  await page.getByRole("option").first().waitFor();
+  await paletteOf(page).getByRole("option").first().waitFor();
   for (const width of [1440, 360]) {
     await page.setViewportSize({ width, height: 900 });
     await expectNoOverflow(page);
