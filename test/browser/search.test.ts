@@ -58,13 +58,14 @@ test("a word of a body finds its job only in a search of bodies, which the view 
 });
 
 test("a search is stopped, says what it has compared, and goes on", async () => {
-  const page = await browser.open("/console/jobs?find=sofa+18");
+  const page = await browser.open("/console/jobs?find=sofa+18&within=an+hour+ago+to+an+hour+ahead");
+  await searched(page, "1 job found");
   const wanted = Promise.withResolvers<void>();
   await page.route("**/jobs?*", async (route) => {
     await wanted.promise;
     await route.continue();
   });
-  await page.getByLabel("Due").selectOption("an hour ago to an hour ahead");
+  await page.getByRole("combobox", { name: "Topic" }).selectOption("work");
   await page.getByRole("button", { name: "Stop" }).click();
   wanted.resolve();
   await page.getByText(/^Not everything was searched\./).waitFor();
@@ -138,6 +139,7 @@ test("settings are changed from the palette", async () => {
 
 test("the palette is accessible and fits at each width, in both colours", async () => {
   const page = await browser.open("/console/schedules");
+  await page.getByRole("button", { name: "Search" }).waitFor();
   await page.keyboard.press("/");
   await paletteOf(page).getByRole("option").first().waitFor();
   for (const width of [1440, 360]) {
