@@ -55,6 +55,8 @@ export async function* searchJobs(asked: Searching, reads: SearchReads): AsyncGe
     }
   }
 
+  // Before the first answer, so that the user can stop a search that gets none.
+  yield state;
   for (const name of deadOf) yield* compared(await reads.dead(name), "dead");
   for (const part of partsAround(now, range)) {
     const asks = { topic, from: new Date(part.from).toISOString(), to: new Date(part.to).toISOString() };
