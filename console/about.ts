@@ -7,6 +7,8 @@ export type About = {
   readonly auth: "none" | "iam" | "bearer";
   /** Whether the server streams the lines of the local stack's log. */
   readonly hasLive: boolean;
+  /** Whether the server refuses each change. Default: it does not. */
+  readonly isViewOnly?: boolean;
 };
 
 /**
@@ -18,8 +20,14 @@ export const ASK = "ask";
 export const CONSOLE_PATH = "/console";
 /** The path at which the local stack streams the lines of its log, as server-sent events. */
 export const LIVE_PATH = "/console/live/events";
+/** The path at which the server says what the runs of each topic were like. */
+export const HISTORY_PATH = "/console/history";
+/** The path at which the page reads the log of a job: `?job=ID`. */
+export const LOGS_PATH = "/console/logs";
 /** The path at which the page asks with its key what it must know about its queue. */
 export const ABOUT_PATH = "/console/about";
+/** The path at which the page starts and watches actions on many jobs, which the server carries on. */
+export const ACTIONS_PATH = "/console/actions";
 /** The header with the key of the page's address. */
 export const KEY_HEADER = "x-minutehand-key";
 export const ABOUT_ID = "about";

@@ -9,7 +9,7 @@ const WAITING_BYTES = 4 * 1024 * 1024;
 const RETRY_MS = 1000;
 
 /** A line of the stream. `number` counts the lines of this run, from 1. */
-export type LiveLine = LogLine & { readonly number: number };
+export type LiveLine = Omit<LogLine, "event" | "trace" | "pid"> & { readonly number: number };
 
 export type Live = {
   readonly add: (line: LogLine) => void;
@@ -28,7 +28,7 @@ export function createLive(): Live {
   }
 
   return {
-    add(line) {
+    add({ event: _, trace: __, pid: ___, ...line }) {
       count += 1;
       const added = { ...line, number: count };
       lines = [...lines, added].slice(-KEPT_LINES);

@@ -1,16 +1,45 @@
+import type { IncomingMessage } from "node:http";
 import type { StackConsole } from "../local/embedded-stack.ts";
-import { CONSOLE_PATH } from "./about.ts";
+import type { Call } from "../src/client/call.ts";
+import { ACTIONS_PATH, CONSOLE_PATH, HISTORY_PATH, LIVE_PATH, LOGS_PATH } from "./about.ts";
+import { callForActions } from "./call-for-actions.ts";
+import { carriedRoute } from "./carried-route.ts";
+import { createJobLogs } from "./job-logs.ts";
 import { createLive } from "./live.ts";
+import { createLocalHistory } from "./local-history.ts";
+import { answerHistory } from "./own-answers.ts";
 import { readPageFiles } from "./page-files.ts";
 import { consolePages } from "./pages.ts";
 
 /** Served on the port of the stack's API. Follows the stack's log. */
 export async function localConsole(): Promise<StackConsole> {
   const live = createLive();
+  const actions = carriedRoute(callOwnStack);
+  let clock: () => number = Date.now;
+  const history = createLocalHistory(() => clock());
+  const logs = createJobLogs();
   const about = { queue: "local stack", auth: "none", hasLive: true } as const;
+  const own = {
+    [LIVE_PATH]: live.stream,
+    [LOGS_PATH]: logs.answer,
+    [ACTIONS_PATH]: actions.answer,
+    [HISTORY_PATH]: answerHistory(async (asked) => history.read(asked)),
+  };
   return {
     path: CONSOLE_PATH,
-    pages: consolePages(await readPageFiles(), about, live),
-    onLine: live.add,
+    pages: consolePages(await readPageFiles(), about, own),
+    onStart: (stackClock) => {
+      clock = stackClock;
+    },
+    onLine: (line) => {
+      live.add(line);
+      history.add(line);
+      logs.add(line);
+    },
   };
+}
+
+/** The page and the API of the local stack have the same port. */
+function callOwnStack({ socket: { localPort } }: IncomingMessage): Call {
+  return callForActions(`http://127.0.0.1:${localPort}`, async ({ headers }) => headers);
 }

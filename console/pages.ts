@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { refusalOfWebPage } from "../local/web-page.ts";
-import { ABOUT_ID, ABOUT_PATH, type About, ASK, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
+import { ABOUT_ID, type About, ACTIONS_PATH, ASK, CONSOLE_PATH, LIVE_PATH } from "./about.ts";
 import { ABOUT_PLACE, type PageFiles } from "./build.ts";
-import type { Live } from "./live.ts";
+import { isUnder, KEYED_PATHS, type OwnAnswers, ownAnswer } from "./own-answers.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -28,10 +28,10 @@ const HEADERS = {
 };
 
 /**
- * Answers `/console`, the page's files and, with `live`, the log lines. Sends `/` there. `false`: another request, left alone. `ownHost`: the
- * only header `Host` that is taken; without it, the names and addresses of loopback are.
+ * Answers `/console`, the page's files, and what the page asks only of its own server. Sends `/` there. `false`: another request, or one that
+ * needs the key, left alone. `ownHost`: the only header `Host` that is taken; without it, the names and addresses of loopback are.
  */
-export function consolePages(files: PageFiles, about: About | typeof ASK, live?: Live) {
+export function consolePages(files: PageFiles, about: About | typeof ASK, own: OwnAnswers = {}) {
   const index = Buffer.from(files.get("index.html") ?? [])
     .toString()
     // A function, because in a text `$&` would stand for the replaced text, and a queue's name may contain it.
@@ -39,15 +39,17 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
   return (request: IncomingMessage, response: ServerResponse, ownHost?: string): boolean => {
     const [path = ""] = (request.url ?? "").split("?");
     if (path !== "/" && path !== CONSOLE_PATH && !path.startsWith(`${CONSOLE_PATH}/`)) return false;
-    if (path === ABOUT_PATH && about === ASK) return false;
+    if (about === ASK && KEYED_PATHS.some((keyed) => isUnder(path, keyed))) return false;
     const name = path.slice(CONSOLE_PATH.length + 1);
     const file = name === "index.html" ? undefined : files.get(name);
-    const isDocument = file === undefined && path !== LIVE_PATH;
+    const isOwn = isUnder(path, LIVE_PATH) || KEYED_PATHS.some((keyed) => isUnder(path, keyed));
+    const isDocument = file === undefined && !isOwn;
     const refusal = isDocument
       ? refusalOfDocument(request.headers, ownHost)
       : refusalOfWebPage(request.headers, ownHost);
     if (refusal !== undefined) return answer(response, 403, refusal);
-    if (request.method !== "GET" && request.method !== "HEAD") {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead && !isUnder(path, ACTIONS_PATH)) {
       response.setHeader("allow", "GET, HEAD");
       return answer(response, 405, `the method must be GET or HEAD, got ${request.method}`);
     }
@@ -55,17 +57,20 @@ export function consolePages(files: PageFiles, about: About | typeof ASK, live?:
       response.setHeader("location", CONSOLE_PATH);
       return answer(response, 302, `the console is at ${CONSOLE_PATH}`);
     }
-    if (path === LIVE_PATH) {
-      if (!live) return answer(response, 404, "only the local stack streams its log");
-      live.stream(request, response);
-      return true;
-    }
+    if (isOwn) return answerOwn(own, path, request, response);
     // The name of a file contains its hash, so a file never changes.
     if (file !== undefined)
       return send(response, 200, name, Buffer.from(file), "max-age=31536000, immutable");
     if (/\.(js|css)$/.test(name)) return answer(response, 404, `there is no file ${JSON.stringify(name)}`);
     return send(response, 200, "index.html", Buffer.from(index), "no-store");
   };
+}
+
+function answerOwn(own: OwnAnswers, path: string, request: IncomingMessage, response: ServerResponse): true {
+  const found = ownAnswer(own, path);
+  if (found === undefined) return answer(response, 404, `this server has nothing at ${path}`);
+  found(request, response);
+  return true;
 }
 
 /**

@@ -2,16 +2,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { closeServer, listenOnBothLoopbacks, readRequestBody } from "../local/loopback-server.ts";
 import { refusalOfWebPage } from "../local/web-page.ts";
 import type { Authorize, Outgoing } from "../src/client/authorize.ts";
-import { type ErrorCode, MinutehandError, reasonOf } from "../src/core/errors.ts";
+import { MinutehandError, reasonOf } from "../src/core/errors.ts";
 import { MAX_ANSWER_BYTES, readAnswer } from "../src/general/read-answer.ts";
 import { isSameText } from "../src/general/same-text.ts";
-import { ABOUT_PATH, type About, KEY_HEADER } from "./about.ts";
+import { ABOUT_PATH, type About, ACTIONS_PATH, KEY_HEADER } from "./about.ts";
+import { answerJson, answerProblem, type Refusal, refuse } from "./answers.ts";
+import { callForActions } from "./call-for-actions.ts";
+import { carriedRoute } from "./carried-route.ts";
+import { type OwnAnswers, ownAnswer } from "./own-answers.ts";
 
 /** API Gateway's limit: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /** How long an answer may take, ms. API Gateway answers within 30 s. */
 const PATIENCE_MS = 35_000;
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+const READS = ["GET", "HEAD"];
+const METHODS = [...READS, "POST", "PUT", "PATCH", "DELETE"];
 /** Headers of the page's requests that are passed on. The browser's other headers are about this server. */
 const SENT = ["accept", "content-type", "idempotency-key", "if-match"];
 /** Headers of the API's answers that are passed on. */
@@ -22,6 +27,8 @@ export type ProxyOptions = {
   readonly pages: (request: IncomingMessage, response: ServerResponse, ownHost: string) => boolean;
   /** What the page gets at `ABOUT_PATH`, with the key. */
   readonly about: About;
+  /** What this server answers itself, with the key. */
+  readonly own?: OwnAnswers;
   readonly url: string;
   readonly authorize: Authorize;
   /** The key that each call must have. It keeps other users and programs of this machine from calling with the user's credentials. */
@@ -41,28 +48,34 @@ type Answer = { readonly status: number; readonly headers: Headers; readonly bod
 /** Passes calls on to an API elsewhere, with the user's own credentials. Throws `LocalError` if the port cannot be opened. */
 export async function openProxy(options: ProxyOptions) {
   let ownHost = options.host;
+  const call = callForActions(options.url, options.authorize);
+  const actions = carriedRoute(() => call);
+  const own = { ...options.own, [ACTIONS_PATH]: actions.answer };
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     if (options.pages(request, response, ownHost)) return;
-    answer(options, ownHost, request, response).catch(() => response.destroy());
+    answer(options, own, ownHost, request, response).catch(() => response.destroy());
   };
   const servers = [createServer(serve), createServer(serve)] as const;
   const port = await listenOnBothLoopbacks(servers, options.port);
   const address = new URL(`http://${options.host}:${port}`);
   ownHost = address.host;
   const stop = async () => void (await Promise.all(servers.map((server) => closeServer(server, 0))));
-  return { address: address.origin, port, stop };
+  return { address: address.origin, port, stop, stopActions: actions.carried.stopAll };
 }
 
 async function answer(
   options: ProxyOptions,
+  own: OwnAnswers,
   ownHost: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const refusal = refusalOf(options, ownHost, request);
   if (refusal !== undefined) return refuse(response, refusal);
-  if (request.url === ABOUT_PATH) return json(response, 200, "application/json", options.about);
+  if (request.url === ABOUT_PATH) return answerJson(response, 200, options.about);
   const { method = "", url: path = "" } = request;
+  const answerOwn = ownAnswer(own, path.split("?")[0] ?? "");
+  if (answerOwn !== undefined) return answerOwn(request, response);
   const target = targetOf(options.url, path);
   if (target === undefined) {
     const detail = `the path must begin with "/" and must not leave ${baseOf(options.url)}, got ${JSON.stringify(request.url)}`;
@@ -78,20 +91,13 @@ async function answer(
   const sent = { method, url: target, headers: headersOf(request), body: body.toString() };
   const found = await callApi(options, sent, left.signal).catch((error: unknown) => error);
   if (left.signal.aborted) return;
-  if (!isAnswer(found)) return problem(response, problemOf(options, found));
+  if (!isAnswer(found)) return answerProblem(response, problemOf(options, found));
   passOn(options.url, found, response);
 }
 
-type Refusal = {
-  readonly status: number;
-  readonly code: ErrorCode;
-  readonly detail: string;
-  readonly headers?: Readonly<Record<string, string>>;
-};
-
 /** Says why a request is not passed on; `undefined` if it may be. */
 function refusalOf(
-  { key }: ProxyOptions,
+  { key, about }: ProxyOptions,
   ownHost: string,
   { method = "", headers }: IncomingMessage,
 ): Refusal | undefined {
@@ -102,11 +108,17 @@ function refusalOf(
     // The page shows how to get the key when it finds this header in an answer.
     return { status: 403, code: "forbidden", detail, headers: { [KEY_HEADER]: "wrong" } };
   }
+  if (about.isViewOnly && !READS.includes(method)) return VIEW_ONLY;
   if (METHODS.includes(method)) return undefined;
   const allowed = METHODS.join(", ");
   const detail = `the method must be one of ${allowed}, got ${method}`;
   return { status: 405, code: "method-not-allowed", detail, headers: { allow: allowed } };
 }
+
+const VIEW_ONLY: Refusal = {
+  ...{ status: 403, code: "forbidden" },
+  detail: "this console shows the queue and changes nothing: it was started with --view-only",
+};
 
 /** The URL of a call. `undefined`: the path leads to another host, or out of the path of the API's URL. */
 function targetOf(url: string, path: string): string | undefined {
@@ -126,7 +138,7 @@ async function callApi(
 ): Promise<Answer> {
   const { method, url } = sent;
   // Nothing that reads has a body, and `fetch` would refuse one.
-  const body = ["GET", "HEAD"].includes(method) ? "" : sent.body;
+  const body = READS.includes(method) ? "" : sent.body;
   const headers = await authorize({ ...sent, body });
   const signal = AbortSignal.any([left, AbortSignal.timeout(patience)]);
   // A redirect would carry the signature to another host.
@@ -152,7 +164,7 @@ function passOn(url: string, { status, headers, body }: Answer, response: Server
   // The browser would follow a redirect, and the answer of the other address would look like an answer of the API.
   if (status >= 300 && status < 400) {
     const detail = `${url} answered ${status}, a redirect, which Minutehand's API never does: is this the URL of the API?`;
-    problem(response, { status: 502, code: "unavailable", detail });
+    answerProblem(response, { status: 502, code: "unavailable", detail });
     return;
   }
   for (const name of ANSWERED) {
@@ -176,32 +188,4 @@ function headersOf(request: IncomingMessage): Headers {
 
 function isAnswer(found: unknown): found is Answer {
   return typeof found === "object" && found !== null && "body" in found && "status" in found;
-}
-
-/** Answers a problem without reading the request's body. The connection can then carry no other request, so it is closed. */
-function refuse(response: ServerResponse, refusal: Refusal): void {
-  response.setHeader("connection", "close");
-  problem(response, refusal);
-}
-
-/** In the form of the API's own problems. */
-function problem(response: ServerResponse, { status, code, detail, headers = {} }: Refusal): void {
-  const body = { type: "about:blank", title: code, status, detail, code };
-  json(response, status, "application/problem+json", body, headers);
-}
-
-function json(
-  response: ServerResponse,
-  status: number,
-  type: string,
-  body: object,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  response.writeHead(status, {
-    ...headers,
-    "content-type": type,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-  });
-  response.end(JSON.stringify(body));
 }

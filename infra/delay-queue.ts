@@ -14,11 +14,12 @@ import { cdkDurationOf } from "./app-duration.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { notifyLoops } from "./checks/notify-loops.ts";
 import { partitionErrors } from "./checks/partitions.ts";
+import { otherPlace } from "./checks/place.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
 import { endedSchedules } from "./checks/schedule-checks.ts";
 import { seenTopics } from "./checks/seen-topics.ts";
 import { tableErrors, tableKeyWarning } from "./checks/table.ts";
-import { validate } from "./checks/validate.ts";
+import { invalid, validate } from "./checks/validate.ts";
 import {
   type ConcurrencyLimit,
   type ConsumerOptions,
@@ -124,6 +125,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const policy = queuePolicy(props);
     const { table, maxThroughput, tickConcurrency, tickSweepers, eventBus } = props;
     const pool = { table, maxThroughput, encryptionKey, removable };
+    this.requireOwnPlace(eventBus);
     this.table = new JobPool(this, "Pool", pool).table;
     const topics = this.createQueues(props.topics, { prefix, encryptionKey, eventBus, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);
@@ -360,6 +362,15 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       this.secrets.set(queues.topic, webhook.secret);
       this.control.add(queues.topic, webhook.eventSource, webhook.fn);
     }
+  }
+
+  /** Functions put events on a bus by its name, and look for it where they run. A rule of the stack finds no other bus either. */
+  private requireOwnPlace(eventBus: DelayQueueProps["eventBus"]): void {
+    const place = eventBus && otherPlace(this, eventBus.eventBusRef.eventBusArn, eventBus.env);
+    if (place === undefined) return;
+    throw invalid(this.node.path, [
+      `eventBus must be in the account and region of the queue, is in ${place}: give a bus of the queue's own place, and let a rule of it send the events on`,
+    ]);
   }
 
   private applyEvents(parts: Parts, { topics, eventBus }: DelayQueueProps): Events | undefined {

@@ -1,4 +1,4 @@
-import { Arn, ArnFormat, Duration, Stack, Token, TokenComparison } from "aws-cdk-lib";
+import { Duration, Stack } from "aws-cdk-lib";
 import {
   type Alias,
   type EventSourceMapping,
@@ -14,6 +14,7 @@ import { type AppDuration, cdkDurationOf, insteadOfAppDuration } from "./app-dur
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { shown } from "./checks/check.ts";
+import { otherPlace } from "./checks/place.ts";
 import { connectConsumer, LAMBDA_TIMEOUT } from "./consumer.ts";
 import type { PoolTable } from "./job-pool.ts";
 import type { TopicQueues } from "./topic-queues.ts";
@@ -106,16 +107,8 @@ export function targetTimeout(fn: TargetFunction, { timeout: given }: TargetOpti
  * region, and one of another account only if the function's own policy allows it ("Granting Lambda function access to other accounts").
  */
 export function placeError(queue: Construct, fn: TargetFunction): string | undefined {
-  const arn = fn.functionArn;
-  const own = Token.isUnresolved(arn) ? fn.env : Arn.split(arn, ArnFormat.COLON_RESOURCE_NAME);
+  const place = otherPlace(queue, fn.functionArn, fn.env);
   const { account, region } = Stack.of(queue);
-  const isElsewhere = (one = "", other: string) =>
-    Token.compareStrings(one, other) === TokenComparison.DIFFERENT;
-  const place = isElsewhere(own.account, account)
-    ? `account ${own.account}`
-    : isElsewhere(own.region, region)
-      ? `region ${own.region}`
-      : undefined;
   return (
     place &&
     `the target ${fn.node.path} is in ${place}: a target must be in the account and region of the queue, so give a function of ` +

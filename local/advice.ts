@@ -5,6 +5,7 @@ import { errorText } from "./local-error.ts";
 import { topicsOfFunction } from "./template/delay-queue.ts";
 import { displayName } from "./template/display-name.ts";
 import type { QueueSpec, StackSpec } from "./template/resources.ts";
+import { isLoopback } from "./web-page.ts";
 
 /** A minute, because the sweep sends jobs to the queues each minute. */
 const ADVISE_EVERY_MS = 60_000;
@@ -15,7 +16,8 @@ type AdviserOptions = {
 };
 
 /**
- * Makes a function that logs warnings of the synthesis, handlers that run no job, and jobs that nobody runs. Each is logged once, and
+ * Makes a function that logs warnings of the synthesis, handlers that run no job, targets that are not here, webhooks that leave this
+ * machine, and jobs that nobody runs. Each is logged once, and
  * again only if its reason was gone in between. The function answers all warnings.
  */
 export function createAdviser({
@@ -69,7 +71,32 @@ function adviceOn(stack: StackSpec): string[] {
       (topic) =>
         `the handler of topic "${topic}" is not wrapped with consumer(…), so it gets SQS's event and runs no job`,
     ),
+    ...absentTargets(stack),
+    ...farWebhooks(stack),
   ];
+}
+
+function absentTargets(stack: StackSpec): string[] {
+  return stack.functions.flatMap((spec) => {
+    const { MINUTEHAND_TARGET: target } = spec.environment;
+    const isHere = stack.functions.some(({ arn }) => target === arn || target?.startsWith(`${arn}:`));
+    if (target === undefined || isHere) return [];
+    return `the target of topic "${displayName(spec, stack)}" does not run here: its jobs fail, because the stack has no function ${target}`;
+  });
+}
+
+/** A developer may not know that a job of this machine calls the server of the deployed stack. */
+function farWebhooks({ functions }: StackSpec): string[] {
+  const urls = functions.flatMap((spec) =>
+    Object.entries(topicsOfFunction(spec)).flatMap(([topic, { webhook }]): [string, string][] => {
+      const { hostname, href } = URL.parse(webhook?.url ?? "") ?? {};
+      return hostname === undefined || href === undefined || isLoopback(hostname) ? [] : [[topic, href]];
+    }),
+  );
+  return [...new Map(urls)].map(
+    ([topic, url]) =>
+      `jobs of topic "${topic}" without a callbackUrl call ${url}, which is not on this machine`,
+  );
 }
 
 /** What shows that a bundle contains `consumer`: the name of a property of its result, or the name of an external import. */

@@ -91,6 +91,8 @@ export type EmbeddedStackOptions = {
 export type StackConsole = {
   readonly path: string;
   readonly pages: Pages;
+  /** Called with the stack's clock before the first line. */
+  readonly onStart?: (clock: () => number) => void;
   /** Called with each line of the log, and with the topic and the job that the line is about. */
   readonly onLine: (line: LogLine) => void;
 };
@@ -166,6 +168,7 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   // Imports and inputs of bundles are named by their real paths.
   const root = realpathSync(options.root ?? process.cwd());
   const clock = createClock();
+  options.console?.onStart?.(clock.now);
   const log = openRunnerLog(options.log, (line) => options.console?.onLine(line), options.progress, clock);
   teardown.add(log.flush);
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.

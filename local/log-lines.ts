@@ -1,5 +1,5 @@
 import { printable } from "./printable.ts";
-import { isLoggedError, shortFrame, traceLines } from "./stack-trace.ts";
+import { isLoggedError, shortFrame, traceLines, wholeTrace } from "./stack-trace.ts";
 
 /** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;
@@ -12,6 +12,12 @@ export type LogLine = {
   readonly topic?: string;
   /** The id of the job that the line is about. Absent if the line is about no job, or about many. */
   readonly job?: string;
+  /** The record of the job event that the line tells. Absent if the line tells none. */
+  readonly event?: LogRecord;
+  /** The whole stack traces of the errors that the line names, with the frames of packages. Absent if there is none. */
+  readonly trace?: string;
+  /** The id of the process of a function that wrote the line. Absent from lines of the runner. */
+  readonly pid?: number;
 };
 
 type LogRecord = Readonly<Record<string, unknown>>;
@@ -55,7 +61,18 @@ export function formatLogLine(
   const [head] = trace;
   if (head !== undefined && text.endsWith(`  ${head}`)) trace.shift();
   const indented = trace.map((one) => INDENT + shortened(one));
-  return { text: [text, ...indented].map(withoutControls).join("\n"), at, ...subjectOf(record) };
+  const whole = errors.flatMap((error) => wholeTrace(error, codeDir)).map(withoutControls);
+  return {
+    text: [text, ...indented].map(withoutControls).join("\n"),
+    at,
+    ...subjectOf(record),
+    ...(record && isEvent(record) && { event: record }),
+    ...(whole.length > 0 && { trace: whole.join("\n") }),
+  };
+}
+
+function isEvent({ message, type }: LogRecord): boolean {
+  return message === `job ${type}`;
 }
 
 /** The topic and the job of a record. A handler's logger may give these fields other values than texts. */
@@ -97,7 +114,7 @@ function parseRecord(line: string): LogRecord | undefined {
 }
 
 function describeEvent(event: LogRecord, now: number): string | undefined {
-  if (event.message !== `job ${event.type}`) return undefined;
+  if (!isEvent(event)) return undefined;
   switch (event.type) {
     case "enqueued":
       return `enqueued, due ${moment(Number(event.dueAt), now)}`;
@@ -148,11 +165,11 @@ function count(number: unknown, one: string, many = `${one}s`): string {
 
 function details(record: LogRecord): string {
   const said = new Set(["type", "topic", "id"]);
-  const isEvent = record.message === `job ${record.type}`;
+  const ofEvent = isEvent(record);
   const isSaid = (value: unknown): boolean =>
     isLoggedError(value) && String(record.message).includes(value.message);
   return Object.entries(record)
-    .filter(([key, value]) => !LOGGER_FIELDS.has(key) && !(isEvent && said.has(key)) && !isSaid(value))
+    .filter(([key, value]) => !LOGGER_FIELDS.has(key) && !(ofEvent && said.has(key)) && !isSaid(value))
     .map(([key, value]) => `${key}=${textOf(value)}`)
     .join(" ");
 }

@@ -40,6 +40,16 @@ export function traceLines(
   ];
 }
 
+/** The stack with all of its frames, and the same of its causes. The product's logger has bounded both. */
+export function wholeTrace({ stack, cause }: LoggedError, codeDir: string, deeper = DEEPEST_CAUSE): string[] {
+  const lines = stack.trimEnd().split("\n");
+  const isDeeper = isLoggedError(cause) && deeper > 0;
+  return [
+    ...lines.map((line) => shortFrame(line, codeDir)),
+    ...(isDeeper ? causedBy(wholeTrace(cause, codeDir, deeper - 1)) : []),
+  ];
+}
+
 /** The message with the error's type, and the frames in Python's own order, with the causes. In a traceback the message comes last. */
 function pythonLines(message: string, stack: string, codeDir: string): string[] {
   const trace = stack.trimEnd();

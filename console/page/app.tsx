@@ -1,4 +1,5 @@
 import { QueryClientProvider } from "@tanstack/preact-query";
+import { useEffect } from "preact/hooks";
 import { ErrorBoundary, LocationProvider, lazy, Route, Router } from "preact-iso";
 import { queries } from "./api.ts";
 import { Frame } from "./frame.tsx";
@@ -14,8 +15,21 @@ const LiveView = lazy(() => import("./views/live.tsx").then((view) => view.LiveV
 const ScheduleView = lazy(() => import("./views/schedule.tsx").then((view) => view.ScheduleView));
 const SchedulesView = lazy(() => import("./views/schedules.tsx").then((view) => view.SchedulesView));
 const TimeView = lazy(() => import("./views/time.tsx").then((view) => view.TimeView));
+const TopicView = lazy(() => import("./views/topic.tsx").then((view) => view.TopicView));
+
+const LATER_VIEWS = [
+  ...[DeadView, EnqueueView, JobView, JobsView, LiveView, ScheduleView, SchedulesView, TimeView],
+];
+/** ms */
+const LATER = 1000;
 
 export function App() {
+  // Each view must open also if the page's server stops meanwhile.
+  useEffect(() => {
+    setTimeout(() => {
+      for (const view of LATER_VIEWS) view.preload().catch(() => undefined);
+    }, LATER);
+  }, []);
   return (
     <QueryClientProvider client={queries}>
       <LocationProvider scope="/console">
@@ -41,6 +55,7 @@ function Views() {
       <Route path="/console/live" component={LiveView} />
       <Route path="/console/schedules" component={SchedulesView} />
       <Route path="/console/schedules/:name" component={ScheduleView} />
+      <Route path="/console/topics/:topic" component={TopicView} />
       <Route default component={NothingHere} />
     </Router>
   );

@@ -1,111 +1,106 @@
 import { useRef, useState } from "preact/hooks";
 import type { BulkResult } from "../../src/client/answers.ts";
 import type { BulkRequest } from "../../src/client/options.ts";
-import { MinutehandError, messageOf } from "../../src/core/errors.ts";
+import { messageOf } from "../../src/core/errors.ts";
+import type { Change, Plan } from "../carried.ts";
 import { api } from "./api.ts";
-import { withVisibleMarks } from "./direction.ts";
-import type { Why } from "./parts/reason-field.tsx";
 
-export const WORDS: Readonly<
-  Record<BulkRequest["action"], { readonly asks: string; readonly done: string }>
-> = {
-  run: { asks: "Run now all waiting jobs", done: "brought forward" },
-  move: { asks: "Move all waiting jobs", done: "moved" },
-  cancel: { asks: "Cancel all waiting jobs", done: "cancelled" },
-  redrive: { asks: "Redrive all dead jobs", done: "redriven" },
+/** Which jobs are counted. Without a range, the API has one by default. */
+export type Asked = Pick<BulkRequest, "topic" | "tag" | "group"> & {
+  readonly from?: string;
+  readonly to?: string;
 };
 
-export type Counting = {
-  readonly counted: BulkResult | undefined;
-  readonly isCounted: boolean;
-  readonly changeable: number;
-  readonly trouble: string | undefined;
-  readonly count: () => Promise<void>;
-  readonly stop: () => void;
+export type CountLine = {
+  readonly asked: Asked;
+  /** What is counted so far. Has a cursor while the count goes on. */
+  readonly counted?: BulkResult;
+  readonly trouble?: string;
+  /** Whether the action is for the jobs of this line. */
+  readonly isChosen: boolean;
 };
 
-export function useCount(request: BulkRequest): Counting {
-  const [counted, setCounted] = useState<BulkResult | undefined>();
-  const [trouble, setTrouble] = useState<string | undefined>();
+/** So many lines are counted at a time. */
+const AT_ONCE = 4;
+
+/** Counts jobs line by line, and changes none. */
+export function useCount({ reason: _, ratePerSecond: __, ...change }: Change) {
+  const [lines, setLines] = useState<readonly CountLine[]>([]);
   const counting = useRef<AbortController | undefined>(undefined);
 
-  async function count(): Promise<void> {
+  async function count(all: readonly Asked[]): Promise<void> {
     counting.current?.abort();
     const stop = new AbortController();
     counting.current = stop;
-    setCounted(undefined);
-    setTrouble(undefined);
-    try {
-      await api.bulk({ ...request, dryRun: true, signal: stop.signal }, setCounted);
-    } catch (error) {
-      if (!stop.signal.aborted) setTrouble(messageOf(error));
-    }
+    const { signal } = stop;
+    setLines(all.map((asked) => ({ asked, isChosen: true })));
+    const note = (index: number, found: Partial<CountLine>) => {
+      if (!signal.aborted) setLines((known) => withChanged(known, index, found));
+    };
+    const left = [...all.entries()];
+    const countNext = async (): Promise<void> => {
+      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+        const [index, asked] = next;
+        await api
+          .bulk({ ...change, ...asked, dryRun: true, signal } as BulkRequest, (counted) =>
+            note(index, { counted }),
+          )
+          .catch((error: unknown) => note(index, { trouble: messageOf(error) }));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, countNext));
   }
 
-  const isCounted = counted !== undefined && counted.cursor === undefined;
-  const changeable = counted ? counted.matched - skippedOf(counted) : 0;
-  return { counted, isCounted, changeable, trouble, count, stop: () => counting.current?.abort() };
+  return {
+    lines,
+    count,
+    /** Chooses a line, or all of them. */
+    choose: (isChosen: boolean, index?: number) =>
+      setLines(lines.map((line, at) => (index === undefined || index === at ? { ...line, isChosen } : line))),
+    stop: () => counting.current?.abort(),
+  };
 }
 
-/** Changes the jobs that were counted. `cursor`: where a change that failed goes on. `sums`: what it has done so far. */
-export function useChange(
-  request: BulkRequest,
-  counted: BulkResult | undefined,
-  perSecond: number | undefined,
-) {
-  const [sums, setSums] = useState<BulkResult | undefined>();
-  const [cursor, setCursor] = useState<string | undefined>();
-  const [isRunning, setRunning] = useState(false);
-
-  async function run(why: Why): Promise<string> {
-    if (counted === undefined) throw new Error("the jobs have not been counted");
-    const { from, to } = counted;
-    const rate = perSecond === undefined ? {} : { ratePerSecond: perSecond };
-    setRunning(true);
-    try {
-      // Change the range that was counted: a default range would be later by now.
-      const whole = { ...request, from, to, ...rate, ...why };
-      return doneText(request, await api.bulk(cursor === undefined ? whole : { ...whole, cursor }, setSums));
-    } catch (error) {
-      if (error instanceof MinutehandError && typeof error.data.cursor === "string")
-        setCursor(error.data.cursor);
-      throw error;
-    } finally {
-      setRunning(false);
-    }
-  }
-
-  function forget(): void {
-    setSums(undefined);
-    setCursor(undefined);
-  }
-
-  return { run, forget, sums, cursor, isRunning };
+function withChanged(lines: readonly CountLine[], index: number, changed: Partial<CountLine>): CountLine[] {
+  return lines.map((line, at) => (at === index ? { ...line, ...changed } : line));
 }
 
-function doneText(request: BulkRequest, done: BulkResult): string {
-  const past = WORDS[request.action].done;
-  const left = skippedOf(done);
-  const skipped = left === 0 ? "" : ` ${left.toLocaleString("en")} were not changed: ${reasonsOf(done)}.`;
-  return `${past.charAt(0).toUpperCase()}${past.slice(1)} ${jobsText(done.changed)} of ${selectionText(request)}.${skipped}`;
+export function isCounted({ counted }: CountLine): boolean {
+  return counted !== undefined && counted.cursor === undefined;
 }
 
-/** `work with the tag a and the group b` */
-export function selectionText({ topic, tag, group }: BulkRequest): string {
-  const labels = [...(tag ? [`the tag ${tag}`] : []), ...(group ? [`the group ${group}`] : [])];
-  return labels.length === 0 ? topic : `${topic} with ${withVisibleMarks(labels.join(" and "))}`;
+/** How many jobs of a line the action can change. */
+export function changeableOf({ counted }: CountLine): number {
+  return counted === undefined ? 0 : counted.matched - skippedIn(counted);
+}
+
+/** The lines whose jobs the action will change. Lines that are not counted yet are among them. */
+export function chosenLines(lines: readonly CountLine[]): CountLine[] {
+  return lines.filter((line) => line.isChosen && (!isCounted(line) || changeableOf(line) > 0));
+}
+
+export function changeableIn(lines: readonly CountLine[]): number {
+  return lines.reduce((all, line) => all + (line.isChosen ? changeableOf(line) : 0), 0);
+}
+
+/** The plan for the counted jobs. It has the counted ranges: a default range would be later by now. */
+export function planOf(change: Change, lines: readonly CountLine[]): Plan {
+  return {
+    change,
+    lines: lines.flatMap((line) => {
+      const jobs = changeableOf(line);
+      if (line.counted === undefined || !line.isChosen || jobs === 0) return [];
+      const { from, to } = line.counted;
+      return [{ which: { ...line.asked, from, to }, counted: jobs }];
+    }),
+  };
 }
 
 export function jobsText(count: number): string {
   return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
 }
 
-function skippedOf({ skipped }: BulkResult): number {
+/** How many jobs were not changed. */
+export function skippedIn({ skipped }: Pick<BulkResult, "skipped">): number {
   return Object.values(skipped).reduce((sum, count) => sum + count, 0);
-}
-
-function reasonsOf({ skipped }: BulkResult): string {
-  return Object.entries(skipped)
-    .map(([code, count]) => `${count.toLocaleString("en")} ${code}`)
-    .join(", ");
 }

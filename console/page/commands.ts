@@ -26,16 +26,18 @@ export type Known = {
   readonly schedules: readonly Pick<ScheduleSummary, "name">[];
   /** Whether the page shows the local stack, whose clock can be moved. */
   readonly isLocal: boolean;
+  /** Whether the console's server refuses all changes. */
+  readonly isViewOnly: boolean;
 };
 
 /** All commands that there are without a text. */
-export function commandsOf({ views, topics, schedules, isLocal }: Known): Command[] {
+export function commandsOf({ views, topics, schedules, isLocal, isViewOnly }: Known): Command[] {
   return [
     ...views.map(({ name, href }) => ({ name, kind: "view", act: { opens: href } })),
-    ...topics.flatMap(topicCommands),
+    ...topics.flatMap((topic) => topicCommands(topic, isViewOnly)),
     ...schedules.map(({ name }) => ({ name, kind: "schedule", act: { opens: addresses.schedule(name) } })),
     ...SETTINGS,
-    ...(isLocal ? CLOCK : []),
+    ...(isLocal && !isViewOnly ? CLOCK : []),
   ];
 }
 
@@ -54,24 +56,31 @@ const CLOCK: readonly Command[] = [
   { name: "Move the clock to the next job", kind: "clock of the local stack", act: { does: "next-job" } },
 ];
 
-function topicCommands({ topic, depths, pause, policy }: TopicJson): Command[] {
+function topicCommands({ topic, depths, pause, policy }: TopicJson, isViewOnly: boolean): Command[] {
   const kind = "topic";
   const dead = depths.dead === 0 ? "" : ` (${depths.dead.toLocaleString("en")})`;
   const more: Omit<Command, "kind">[] = [
+    { name: `${topic}: jobs`, act: { opens: addresses.jobs({ topic }) } },
     { name: `${topic}: on the time axis`, act: { opens: addresses.time({ topic }) } },
-    { name: `${topic}: enqueue a job`, act: { opens: addresses.enqueue({ topic }) } },
   ];
-  if (policy.tracking !== "none") {
+  const isTracked = policy.tracking !== "none";
+  if (isTracked) {
     more.push(
       { name: `${topic}: dead jobs${dead}`, act: { opens: addresses.dead({ topic }) } },
       { name: `${topic}: retrying jobs`, act: { opens: addresses.dead({ topic, of: "retrying" }) } },
-      pause?.state === "paused"
-        ? { name: `${topic}: resume …`, act: { resumes: topic } }
-        : { name: `${topic}: pause …`, act: { pauses: topic } },
     );
   }
+  if (!isViewOnly)
+    more.push({ name: `${topic}: enqueue a job`, act: { opens: addresses.enqueue({ topic }) } });
+  if (!isViewOnly && isTracked) {
+    const isPaused = pause?.state === "paused";
+    more.push({
+      name: `${topic}: ${isPaused ? "resume" : "pause"} …`,
+      act: isPaused ? { resumes: topic } : { pauses: topic },
+    });
+  }
   return [
-    { name: `${topic}: jobs`, kind, act: { opens: addresses.jobs({ topic }) } },
+    { name: topic, kind, act: { opens: addresses.topic(topic) } },
     ...more.map((command) => ({ ...command, kind, isMore: true as const })),
   ];
 }

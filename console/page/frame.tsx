@@ -1,6 +1,6 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { useLocation } from "preact-iso";
+import { ErrorBoundary, lazy, useLocation } from "preact-iso";
 import { refresh } from "./api.ts";
 import { Choice } from "./parts/choice.tsx";
 import { Health } from "./parts/health.tsx";
@@ -26,6 +26,9 @@ import { about, isKeyWrong } from "./server.ts";
 import { forgetNotice, hasBottomBar, notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
 import { zoneName } from "./times.ts";
 import { KeyMissing } from "./views/key-missing.tsx";
+
+// Loaded after the first view, because there is seldom such an action.
+const CarriedActions = lazy(() => import("./parts/carried-actions.tsx").then((part) => part.CarriedActions));
 
 /** The views of the navigation, each with the key that opens it after `g`. */
 const VIEWS = [
@@ -77,6 +80,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
       {!hasBottomBar.value && <Rail path={path} openKeys={openKeys} />}
       <div class="page">
         <header class="top">
+          {hasBottomBar.value && <ViewOnly />}
           {hasBottomBar.value && !isKeyWrong.value && <Health />}
           <OpenPalette />
         </header>
@@ -84,6 +88,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
           <NoticeLine />
           {isKeyWrong.value ? <KeyMissing /> : children}
         </main>
+        <InProgress />
       </div>
       {hasBottomBar.value && <BottomBar path={path} openKeys={openKeys} />}
       <p class="hidden" aria-live="polite">
@@ -104,6 +109,7 @@ function Rail({ path, openKeys }: BarProps) {
       <a class="brand" href={addresses.overview}>
         Minutehand <span>{about.queue}</span>
       </a>
+      <ViewOnly />
       {!isKeyWrong.value && <Health />}
       <nav aria-label="Views">
         <Links views={VIEWS} path={path} />
@@ -111,6 +117,18 @@ function Rail({ path, openKeys }: BarProps) {
       <Settings openKeys={openKeys} />
     </div>
   );
+}
+
+function InProgress() {
+  return (
+    <ErrorBoundary>
+      <CarriedActions />
+    </ErrorBoundary>
+  );
+}
+
+function ViewOnly() {
+  return about.isViewOnly ? <span class="badge held">view only</span> : null;
 }
 
 /** The lower edge of a narrow window. */

@@ -30,7 +30,7 @@ export function textOn(clock: string, { text }: Pick<LiveLine, "text">): string 
   return `${clock}${text.slice(own.length)}`.replace(INNER_CLOCK, "$& (the stack's clock)");
 }
 
-export function kindOf({ text }: LiveLine): "bad" | "good" | "" {
+export function kindOf({ text }: Pick<LiveLine, "text">): "bad" | "good" | "" {
   if (/ {2}(?:ERROR|WARN) {2}| {2}(?:failed|dead|threw|could not) |^warning/.test(text)) return "bad";
   return / {2}done in attempt /.test(text) ? "good" : "";
 }

@@ -5,52 +5,139 @@ import { USUAL_LAG } from "../../src/core/constants.ts";
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
 import { jobsText } from "./bulk-calls.ts";
+import { withVisibleMarks } from "./direction.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
+import { about } from "./server.ts";
 import { now, zone } from "./state.ts";
-import { DAY, durationText, HOUR, isoAt, MINUTE, timeText } from "./times.ts";
+import { DAY, durationText, HOUR, isoAt, MINUTE, relativeText, timeText } from "./times.ts";
 
 export type Need = {
+  readonly kind: "sweep" | "late" | "schedule" | "dead" | "retrying" | "paused";
+  /** `bad`: jobs are late, or have failed for good. `warn`: a person has stopped something, or it may settle by itself. */
+  readonly severity: "bad" | "warn";
   readonly href: string;
   readonly text: string;
-  readonly topic?: string;
-  /** `bad`: jobs are late, or have failed for good. `warn`: a person has stopped something. */
-  readonly severity: "bad" | "warn";
+  /** What helps to settle it. */
+  readonly more?: string;
+  /** The topic or the schedule. */
+  readonly of?: string;
 };
 
 /** What a person should look at, the most urgent first. */
 export function needsOf(topics: readonly TopicJson[], schedules: readonly ScheduleSummary[]): Need[] {
-  const lag = lagOf(topics);
-  const behind = `The sweep is ${durationText(lag)} behind: jobs may start late. Look at the log of the tick.`;
+  const late = topics.flatMap((topic) => lateIn(topic).map((jobs) => ({ topic, jobs })));
   return [
-    ...(lag > USUAL_LAG ? [{ href: addresses.overview, text: behind, severity: "bad" as const }] : []),
-    ...topics.flatMap((topic) => lateIn(topic).map((late) => lateNeed(topic, late))),
-    ...topics.filter(({ depths }) => depths.dead > 0).map(deadNeed),
+    ...sweepNeeds(topics),
+    ...late.sort((a, b) => b.jobs.count - a.jobs.count).map(({ topic, jobs }) => lateNeed(topic, jobs)),
+    ...schedules.flatMap((schedule) => lostScheduleNeeds(schedule, topics)),
+    ...topics
+      .filter(({ depths }) => depths.dead > 0)
+      .sort((a, b) => b.depths.dead - a.depths.dead)
+      .map(deadNeed),
+    ...topics
+      .filter(({ retrying }) => (retrying?.count ?? 0) > 0)
+      .sort((a, b) => b.retrying.count - a.retrying.count)
+      .map(retryingNeed),
     ...topics.flatMap(({ topic, pause }) => (pause?.state === "paused" ? [pauseNeed(topic, pause)] : [])),
-    ...schedules
-      .filter(({ paused }) => paused)
-      .map(({ name }) => ({
-        severity: "warn" as const,
-        href: addresses.schedule(name),
-        text: `The schedule ${name} is paused, and files no jobs.`,
-      })),
+    ...schedules.filter(({ paused }) => paused).map(pausedScheduleNeed),
   ];
 }
 
-function lateNeed({ topic, at }: TopicJson, { count, atLeast, since }: TopicJson["late"]): Need {
-  const from = since ?? at;
-  // A list has at most 31 days.
-  const to = isoAt(Math.min(Date.parse(at), Date.parse(from) + 31 * DAY));
-  const jobs = atLeast ? `${count.toLocaleString("en")} or more jobs` : jobsText(count);
-  const when = `, the oldest since ${timeText(Date.parse(from), now.value, zone.value)}`;
-  const text = `${jobs} of ${topic} should have started and have not${when}. Is its consumer running?`;
-  return { topic, href: addresses.jobs({ topic, state: "scheduled", from, to }), text, severity: "bad" };
+function sweepNeeds(topics: readonly TopicJson[]): Need[] {
+  // How far the sweep is behind, ms.
+  const lag = 1000 * Math.max(...topics.map(({ sweepLag }) => sweepLag));
+  if (lag <= USUAL_LAG) return [];
+  return [
+    {
+      kind: "sweep",
+      severity: "bad",
+      href: about.hasLive ? addresses.live() : addresses.time(),
+      text: `The sweep is ${durationText(lag)} behind: jobs may start late.`,
+      more: "Look at the log of the tick.",
+    },
+  ];
+}
+
+const CONSUMER_QUESTIONS = {
+  lambda: "Does its function run?",
+  pull: "Do its workers run?",
+  webhook: "Does its server answer?",
+} as const;
+
+function lateNeed({ topic, at, policy }: TopicJson, late: TopicJson["late"]): Need {
+  const { count, atLeast, since } = late;
+  const verb = count === 1 && !atLeast ? "has" : "have";
+  const when = `, the oldest since ${timeText(Date.parse(since ?? at), now.value, zone.value)}`;
+  return {
+    kind: "late",
+    severity: "bad",
+    of: topic,
+    href: lateJobs(topic, at, late),
+    text: `${countText(late)} of ${topic} should have started and ${verb} not${when}.`,
+    more: CONSUMER_QUESTIONS[policy.consumer],
+  };
+}
+
+/** `12 jobs`, or `1,000 or more jobs` if not all were counted. */
+function countText({ count, atLeast }: Pick<TopicJson["late"], "count" | "atLeast">): string {
+  return atLeast ? `${count.toLocaleString("en")} or more jobs` : jobsText(count);
+}
+
+/** The list of late jobs. A list has at most 31 days. */
+export function lateJobs(
+  topic: string,
+  at: string,
+  { since = at }: Pick<TopicJson["late"], "since">,
+): string {
+  const to = isoAt(Math.min(Date.parse(at), Date.parse(since) + 31 * DAY));
+  return addresses.jobs({ topic, state: "late", from: since, to });
 }
 
 function deadNeed({ topic, depths: { dead } }: TopicJson): Need {
   const verbs = dead === 1 ? "is dead and waits" : "are dead and wait";
-  const text = `${jobsText(dead)} of ${topic} ${verbs} for a decision. See the errors.`;
-  return { topic, href: addresses.dead({ topic }), text, severity: "bad" };
+  return {
+    kind: "dead",
+    severity: "bad",
+    of: topic,
+    href: addresses.dead({ topic }),
+    text: `${jobsText(dead)} of ${topic} ${verbs} for a decision.`,
+  };
+}
+
+function retryingNeed(report: TopicJson): Need {
+  const { topic, retrying } = report;
+  const verb = retrying.count === 1 && !retrying.atLeast ? "has" : "have";
+  const next = Date.parse(retrying.next ?? "");
+  const when = next > now.value ? `; the next retry is ${relativeText(next, now.value)}` : "";
+  return {
+    kind: "retrying",
+    severity: "warn",
+    of: topic,
+    href: retryingJobs(report),
+    text: `${countText(retrying)} of ${topic} ${verb} failed and will be retried${when}.`,
+    ...(retrying.error !== undefined && { more: newestErrorText(retrying.error, retrying.failedAt) }),
+  };
+}
+
+function newestErrorText(error: string, failedAt: string | undefined): string {
+  const when = failedAt === undefined ? "" : `, ${relativeText(Date.parse(failedAt), now.value)}`;
+  return `Newest error${when}: ${shortened(error)}`;
+}
+
+const LONGEST_ERROR = 200;
+
+/** The first line of an error. */
+function shortened(error: string): string {
+  const [line = ""] = error.split("\n");
+  const visible = withVisibleMarks(line);
+  return visible.length > LONGEST_ERROR ? `${visible.slice(0, LONGEST_ERROR)} …` : visible;
+}
+
+/** The list of the jobs that wait for a retry, from the one that is retried first until a day later. */
+export function retryingJobs({ topic, at, retrying }: TopicJson): string {
+  const first = Date.parse(retrying.next ?? at);
+  return addresses.jobs({ topic, state: "retrying", from: isoAt(first), to: isoAt(first + DAY) });
 }
 
 function pauseNeed(topic: string, pause: Pause): Need {
@@ -58,10 +145,39 @@ function pauseNeed(topic: string, pause: Pause): Need {
   const who = pause.by === undefined ? "" : ` by ${actorText(pause.by)}`;
   const holds = pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : "";
   return {
-    topic,
+    kind: "paused",
     severity: "warn",
+    of: topic,
     href: heldJobs(topic, pause),
     text: `${topic} has been paused since ${since}${who}${holds}.`,
+  };
+}
+
+/** The API does not say whether an occurrence failed. Without its topic, each of them fails. */
+function lostScheduleNeeds(
+  { name, topic, paused, next }: ScheduleSummary,
+  topics: readonly TopicJson[],
+): Need[] {
+  if (paused || next.length === 0 || topics.some((one) => one.topic === topic)) return [];
+  return [
+    {
+      kind: "schedule",
+      severity: "bad",
+      of: name,
+      href: addresses.schedule(name),
+      text: `The schedule ${name} cannot file its jobs: the queue has no topic ${topic}.`,
+      more: "Give the schedule another topic, or delete it.",
+    },
+  ];
+}
+
+function pausedScheduleNeed({ name }: ScheduleSummary): Need {
+  return {
+    kind: "schedule",
+    severity: "warn",
+    of: name,
+    href: addresses.schedule(name),
+    text: `The schedule ${name} is paused, and files no jobs.`,
   };
 }
 
@@ -75,12 +191,7 @@ export function heldJobs(topic: string, { since }: Pause): string {
 }
 
 export function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): TopicJson[] {
-  const troubled = new Set(needs.map(({ topic }) => topic));
+  const troubled = new Set(needs.flatMap(({ kind, of }) => (kind === "schedule" ? [] : [of])));
   const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
   return [...first, ...topics.filter(({ topic }) => !troubled.has(topic))];
-}
-
-/** How far the sweep is behind, ms. */
-export function lagOf(topics: readonly TopicJson[]): number {
-  return 1000 * Math.max(...topics.map(({ sweepLag }) => sweepLag));
 }

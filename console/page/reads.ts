@@ -4,14 +4,19 @@ import { KEY_PATTERN } from "../../src/core/job-key.ts";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
 import { api, call, queries, REFRESH_MS } from "./api.ts";
-import { clock } from "./clock.ts";
+import { clock, learnTime } from "./clock.ts";
 import { latenessByTopic } from "./lateness.ts";
 import { HOUR, MINUTE } from "./times.ts";
 
 /** What several views read. Each read is named by its key, so that two views share one answer. */
 const TOPICS = {
   queryKey: ["topics"],
-  queryFn: ({ signal }: { signal: AbortSignal }) => api.topics({ signal }),
+  async queryFn({ signal }: { signal: AbortSignal }) {
+    const sent = Date.now();
+    const topics = await api.topics({ signal });
+    if (topics[0] !== undefined) learnTime(topics[0].at, sent);
+    return topics;
+  },
 };
 
 export function useTopics() {

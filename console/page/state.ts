@@ -1,5 +1,5 @@
 import { computed, effect, signal } from "@preact/signals";
-import { ahead, clock } from "./clock.ts";
+import { ahead, clock, wrong } from "./clock.ts";
 import type { Zone } from "./times.ts";
 
 /** What all views share. A component that reads `.value` is drawn again when the value changes. */
@@ -10,9 +10,10 @@ setInterval(() => {
   now.value = clock();
 }, 1000);
 // A moved clock is shown at once.
-ahead.subscribe(() => {
-  now.value = clock();
-});
+for (const moved of [ahead, wrong])
+  moved.subscribe(() => {
+    now.value = clock();
+  });
 
 export const zone = signal<Zone>(localStorage.getItem("minutehand-zone") === "UTC" ? "UTC" : "local");
 effect(() => localStorage.setItem("minutehand-zone", zone.value));
@@ -51,6 +52,8 @@ function isBelow(width: number) {
 export const isNarrow = isBelow(48);
 /** Whether the navigation stands at the lower edge of the window, and not at the left. As in `frame.css`. */
 export const hasBottomBar = isBelow(56);
+/** Whether a table with all numbers of a topic would be too wide. */
+export const hasTopicCards = isBelow(86);
 
 /** What the last action did, or why it failed. Shown until the user closes it, opens another view or begins another action. */
 export type Notice = {

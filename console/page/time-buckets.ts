@@ -4,13 +4,14 @@ import { type ShownState, shownState } from "./shown-state.ts";
 import { HOUR, MINUTE, SECOND } from "./times.ts";
 
 /** The kinds of jobs on the time axis, from the bottom of a bar to its top. */
-export const KINDS = ["done", "failed", "running", "late", "due", "held"] as const;
+export const KINDS = ["done", "failed", "running", "late", "retrying", "due", "held"] as const;
 export type Kind = (typeof KINDS)[number];
 export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   done: "done",
   failed: "dead or expired",
   running: "running",
   late: "late",
+  retrying: "retrying",
   due: "due",
   held: "held",
 };
@@ -71,6 +72,7 @@ export function kindOf(state: ShownState): Kind | undefined {
     case "running":
     case "held":
     case "late":
+    case "retrying":
       return state;
     case "cancelled":
       return undefined;
@@ -79,7 +81,7 @@ export function kindOf(state: ShownState): Kind | undefined {
   }
 }
 
-export const NO_COUNTS: Counts = { done: 0, failed: 0, running: 0, late: 0, due: 0, held: 0 };
+export const NO_COUNTS: Counts = { done: 0, failed: 0, running: 0, late: 0, retrying: 0, due: 0, held: 0 };
 
 /** Counts jobs by topic and by the bucket in which they are due. */
 export function countJobs(jobs: readonly JobSummary[], step: number): Map<string, Buckets> {
@@ -136,6 +138,18 @@ export function stacked(buckets: Buckets, step: number): { times: number[]; sums
   return { times, sums };
 }
 
+/** Parts of a range, about equally long, that begin where bars begin. */
+export function partsOf({ from, to }: Range, step: number, most: number): Range[] {
+  const length = Math.max(Math.ceil((to - from) / most / step) * step, step);
+  const parts: Range[] = [];
+  for (let begin = from; begin < to; ) {
+    const end = Math.min(bucketOf(begin + length, step), to);
+    parts.push({ from: begin, to: end });
+    begin = end;
+  }
+  return parts;
+}
+
 /** The beginnings of the bars that lie in a range, the earliest first, ms since the epoch. */
 export function barsIn(buckets: Buckets, { from, to }: Range, step: number): number[] {
   return [...buckets.keys()].filter((begin) => begin + step > from && begin < to).sort((a, b) => a - b);
@@ -152,10 +166,20 @@ export function countsText(counts: Counts): string {
   ).join(", ");
 }
 
-export function sumOfAll(buckets: Buckets): Counts {
-  const sums = { ...NO_COUNTS };
-  for (const counts of buckets.values()) for (const kind of KINDS) sums[kind] += counts[kind];
+/** The counts of all topics by bucket, as if they were those of one topic. */
+export function together(all: Iterable<Buckets>): Buckets {
+  const sums = new Map<number, Counts>();
+  for (const buckets of all)
+    for (const [begin, counts] of buckets) sums.set(begin, plus(sums.get(begin) ?? NO_COUNTS, counts));
   return sums;
+}
+
+function plus(one: Counts, other: Counts): Counts {
+  return Object.fromEntries(KINDS.map((kind) => [kind, one[kind] + other[kind]])) as Counts;
+}
+
+export function sumOfAll(buckets: Buckets): Counts {
+  return [...buckets.values()].reduce(plus, NO_COUNTS);
 }
 
 function sumOf(counts: Counts): number {

@@ -1,9 +1,13 @@
 import { parse } from "chrono-node/en";
 import { INSTANT_PATTERN, instantRule, parseDuration, parseInstant } from "../../src/general/times.ts";
-import type { Zone } from "./times.ts";
+import { startOfDay, type Zone } from "./times.ts";
 
 /** A time that was read from words, ms since the epoch, or why the words name no time. */
 export type ReadTime = { readonly at: number } | { readonly error: string };
+
+/** Words that count from now, such as "in 3 days", or name a part of a day, do not name a day. */
+const NO_DAY =
+  /\b(in|ago|from now|after|before|now|noon|midday|midnight|morning|afternoon|evening|\w*night)\b/i;
 
 const EXAMPLES = '"in 30 minutes", "tomorrow 9:00", "2027-03-01T09:00:00Z" or a duration such as "90s"';
 
@@ -13,12 +17,32 @@ const EXAMPLES = '"in 30 minutes", "tomorrow 9:00", "2027-03-01T09:00:00Z" or a 
  * @example readTime("in 30 minutes", Date.now(), "local");
  */
 export function readTime(text: string, now: number, zone: Zone): ReadTime {
+  const read = readWords(text, now, zone);
+  return "error" in read ? read : { at: read.at };
+}
+
+/** Which end of a range a time is. */
+export type Edge = "from" | "until";
+
+/**
+ * Reads an end of a range. Words that name a day and no time of day, such as `3 December`, mean the whole day in `zone`: a range from it begins
+ * with the day, and a range until it ends with the day.
+ */
+export function readEdge(text: string, now: number, zone: Zone, edge: Edge): ReadTime {
+  const read = readWords(text, now, zone);
+  if ("error" in read || !read.isDay) return read;
+  return { at: startOfDay(read.at, zone, edge === "from" ? 0 : 1) };
+}
+
+type ReadWords = { readonly at: number; readonly isDay: boolean } | { readonly error: string };
+
+function readWords(text: string, now: number, zone: Zone): ReadWords {
   const words = text.trim();
   if (words === "") return { error: `the time must be given, such as ${EXAMPLES}` };
   const duration = parseDuration(words);
-  if (duration !== undefined) return { at: now + duration };
+  if (duration !== undefined) return { at: now + duration, isDay: false };
   const instant = parseInstant(words);
-  if (instant !== undefined) return { at: instant };
+  if (instant !== undefined) return { at: instant, isDay: false };
   // A day that does not exist. chrono-node would read the 30th of February as the 2nd of March.
   if (INSTANT_PATTERN.test(words)) return { error: `the time ${instantRule(words)}, got "${words}"` };
   const reference = { instant: new Date(now), ...(zone === "UTC" && { timezone: "UTC" }) };
@@ -26,7 +50,8 @@ export function readTime(text: string, now: number, zone: Zone): ReadTime {
   // Words that are left over may change the meaning, as in "not tomorrow".
   if (found === undefined || found.text.length < words.replace(/^at /i, "").length)
     return { error: `the time must be such as ${EXAMPLES}, got "${words}"` };
-  return { at: found.date().getTime() };
+  const at = found.date().getTime();
+  return { at, isDay: !found.start.isCertain("hour") && !NO_DAY.test(words) };
 }
 
 /**

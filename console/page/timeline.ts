@@ -1,15 +1,20 @@
 import { useEffect, useState } from "preact/hooks";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { api } from "./api.ts";
+import { clock } from "./clock.ts";
 import { jobPage } from "./reads.ts";
-import { now, zone } from "./state.ts";
-import { type Buckets, countJobs, type Range, withCounts } from "./time-buckets.ts";
-import { MINUTE, timeText } from "./times.ts";
+import { type Buckets, countJobs, partsOf, type Range, withCounts } from "./time-buckets.ts";
+import { durationText, MINUTE } from "./times.ts";
 
 /** So many jobs of a range are read one by one. */
 const READ_JOBS = 3000;
 /** A range of this length, or a shorter one, is read job by job. The API counts the jobs of longer ranges, and of ranges with more jobs. */
 const JOBS_SPAN = 15 * MINUTE;
+
+/** So many parts of a range are counted at the same time. */
+const COUNTED_AT_ONCE = 4;
+/** After this time the counting waits for the user, ms: a million jobs cost time, and on AWS money. */
+const COUNTING_MS = 30_000;
 
 export type Timeline = {
   readonly counts: ReadonlyMap<string, Buckets>;
@@ -18,9 +23,14 @@ export type Timeline = {
   readonly isReading: boolean;
   readonly error: unknown;
   readonly again: () => void;
+  /** Goes on with a counting that waits. `undefined`: none does. */
+  readonly goOn: (() => void) | undefined;
 };
 
-const EMPTY = { counts: new Map(), jobs: [], status: "Reading …", isReading: true, error: undefined };
+const EMPTY = {
+  ...{ counts: new Map(), jobs: [], status: "Reading …", isReading: true },
+  ...{ error: undefined, goOn: undefined },
+};
 
 /** A new range ends the reading of the one before. */
 export function useTimeline(topics: readonly string[], { from, to }: Range, step: number): Timeline {
@@ -45,25 +55,73 @@ async function readTimeline(
   { from, to }: Range,
   step: number,
   signal: AbortSignal,
-  tell: (known: Partial<Omit<Timeline, "again">>) => void,
+  tell: Tell,
 ): Promise<void> {
-  tell({ status: "Reading …", isReading: true, error: undefined });
+  tell({ status: "Reading …", isReading: true, error: undefined, goOn: undefined });
   if (to - from <= JOBS_SPAN) {
     const { jobs, isWhole } = await readJobs({ from, to }, signal);
     const wanted = jobs.filter(({ topic }) => topics.includes(topic));
     tell({ counts: countJobs(wanted, step), jobs: wanted });
     if (isWhole) return tell({ status: "", isReading: false });
   } else tell({ jobs: [] });
+  await countAll(topics, { from, to }, step, signal, tell);
+}
+
+type Tell = (known: Partial<Omit<Timeline, "again">>) => void;
+
+async function countAll(
+  topics: readonly string[],
+  range: Range,
+  step: number,
+  signal: AbortSignal,
+  tell: Tell,
+): Promise<void> {
   const [only] = topics;
   const one = topics.length === 1 && only !== undefined ? { topic: only } : {};
-  const range = { from: new Date(from), to: new Date(to) };
   let counts: ReadonlyMap<string, Buckets> = new Map();
-  for await (const part of api.counts({ ...one, ...range, step: step / 1000, signal })) {
-    counts = withCounts(counts, part.counts ?? [], step);
-    const until = timeText(Date.parse(part.reached), now.value, zone.value);
-    tell({ counts, status: `Counted until ${until} …` });
+  let counted = 0;
+  const share = () => `${Math.floor((100 * counted) / (range.to - range.from))} %`;
+  const keepPatience = createPatience(share, tell);
+
+  async function countPart({ from, to }: Range): Promise<void> {
+    let reached = from;
+    const asked = { from: new Date(from), to: new Date(to), step: step / 1000, signal };
+    for await (const part of api.counts({ ...one, ...asked })) {
+      counts = withCounts(counts, part.counts ?? [], step);
+      const next = Math.min(Date.parse(part.reached), to);
+      counted += next - reached;
+      reached = next;
+      tell({ counts, status: `Counted ${share()} of this time …` });
+      await keepPatience();
+    }
   }
+
+  await Promise.all(partsOf(range, step, COUNTED_AT_ONCE).map(countPart));
   tell({ counts, status: "", isReading: false });
+}
+
+/** Answers a function that lets a counting wait for the user if it takes long. `share`: how much is counted. */
+function createPatience(share: () => string, tell: Tell): () => Promise<void> {
+  let patience = COUNTING_MS;
+  let end = clock() + patience;
+  let waiting = Promise.resolve();
+  return async () => {
+    if (clock() >= end) {
+      end = Infinity;
+      const rest = "The other bars are too low or missing.";
+      const status = `${share()} of this time is counted, after ${durationText(patience)}. ${rest}`;
+      waiting = new Promise((resolve) => {
+        const goOn = () => {
+          patience *= 2;
+          end = clock() + patience;
+          tell({ goOn: undefined, isReading: true });
+          resolve();
+        };
+        tell({ goOn, status, isReading: false });
+      });
+    }
+    await waiting;
+  };
 }
 
 /** Reads the first jobs of a range. `isWhole`: there are no others. */

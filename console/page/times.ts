@@ -103,6 +103,13 @@ export function startOfDay(now: number, zone: Zone, days: number): number {
   return new Date(at.getFullYear(), at.getMonth(), at.getDate() + days).getTime();
 }
 
+/** The day of a time as a date field has it: `2030-12-03`. */
+export function dayInputText(at: number, zone: Zone): string {
+  const parts = formatOf(zone, { year: "numeric", month: "2-digit", day: "2-digit" }).formatToParts(at);
+  const of = (wanted: string) => parts.find(({ type }) => type === wanted)?.value ?? "";
+  return `${of("year")}-${of("month")}-${of("day")}`;
+}
+
 export function dayText(at: number, zone: Zone): string {
   return formatOf(zone, { weekday: "short", ...DATE }).format(at);
 }

@@ -156,6 +156,7 @@ export class Dashboard extends Construct {
     });
     const late = [...this.byTopic("Expired", SUM, "expired"), ...this.byTopic("Skipped", SUM, "skipped")];
     return graphs([
+      ["Attempts that failed and are retried, a minute", this.byTopic("Failed", SUM)],
       ["Jobs that died, a minute", this.byTopic("Dead", SUM)],
       ["Messages in the DLQ", letters],
       ["Messages dropped by reason, a minute", drops],

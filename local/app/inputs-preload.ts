@@ -7,7 +7,7 @@ import * as modules from "node:module";
 import { relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isOfPackages } from "../../src/general/package-files.ts";
-import { isOutput, placesOf } from "./sources.ts";
+import { isOutput, OWN_PROGRAM, placesOf } from "./sources.ts";
 
 const file = process.env.MINUTEHAND_INPUTS_FILE;
 const root = process.cwd();
@@ -39,6 +39,9 @@ fs.readFileSync = ((path: unknown, ...options: []) => {
 modules.syncBuiltinESMExports();
 
 process.on("exit", () => {
+  // An installed `minutehand` lies in a package, whose files are left out.
+  const [, main = ""] = process.argv;
+  if (fs.existsSync(main) && fs.realpathSync(main) === OWN_PROGRAM) paths.add(OWN_PROGRAM);
   if (file !== undefined && paths.size > 0) fs.appendFileSync(file, `${[...paths].join("\n")}\n`);
 });
 

@@ -7,7 +7,7 @@ import type { FunctionSpec, QueueSpec, StackSpec } from "../template/resources.t
 import { packageLists } from "./bundle-note.ts";
 import type { Inputs, Look } from "./inputs.ts";
 import type { Rebuilt } from "./rebuild.ts";
-import { CODE, codeFiles } from "./sources.ts";
+import { CODE, codeFiles, OWN_PROGRAM } from "./sources.ts";
 import { compareStacks, isSameFunction } from "./stack-changes.ts";
 
 /** What a run of the app gave. */
@@ -168,7 +168,7 @@ function follow(running: Omit<Running, "lookedAt">, since: number): void {
 function findMaybeInputs({ stack, appInputs, maybeInputs, appFails, options: { root } }: Running) {
   if (appFails) return new Set([...maybeInputs, ...codeFiles(root, { tests: true })]);
   const knowsImports = [...appInputs].some(
-    (path) => CODE.test(path) && !relative(root, path).startsWith(".."),
+    (path) => path === OWN_PROGRAM || (CODE.test(path) && !relative(root, path).startsWith("..")),
   );
   const knowsAll = knowsImports && stack.functions.every(({ bundle }) => bundle !== undefined);
   return new Set(knowsAll ? [] : codeFiles(root));

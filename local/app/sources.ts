@@ -1,6 +1,8 @@
 import { globSync } from "node:fs";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 
+/** The program with `minutehand template`. If it is the app, what it reads is all that the app depends on. */
+export const OWN_PROGRAM = join(import.meta.dirname, `../../src/cli/main${extname(import.meta.filename)}`);
 /** Packages, output of builds, and folders whose names begin with a dot have no source of an app. */
 const OUTPUT = /(?:^|[\\/])(?:\.[^\\/]+|node_modules|cdk\.out|dist)[\\/]/;
 export const CODE = /\.(?:[cm]?[jt]sx?|py)$/;

@@ -47,8 +47,17 @@ export type EnvironmentHost = {
   /** Endpoints, region, credentials: environment variables beside those of the template. */
   readonly variables: Readonly<Record<string, string>>;
   readonly clock: Pick<MovingClock, "now" | "ahead">;
-  /** Called with each line that a function writes, with the folder of its code and with the time of the line, ms since the epoch. */
-  readonly onLine: (logicalId: string, line: string, codeDir: string, writtenAt: number) => void;
+  /**
+   * Called with each line that a function writes, with the folder of its code, with the time of the line, ms since the epoch, and with the id
+   * of the process that wrote it.
+   */
+  readonly onLine: (
+    logicalId: string,
+    line: string,
+    codeDir: string,
+    writtenAt: number,
+    pid?: number,
+  ) => void;
 };
 
 type Process = {
@@ -67,10 +76,15 @@ export async function startExecutionEnvironment(
   const child = forkFunction(spec, host);
   const gone = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(errorText(error)));
-    child.once("exit", (code, signal) => resolve(signal ? `by ${signal}` : `with code ${code}`));
+    child.once("exit", (code, signal) => {
+      const how = signal ? `by ${signal}` : `with code ${code}`;
+      // The last message of the process may come after its end.
+      if (child.connected) child.once("disconnect", () => resolve(how));
+      else resolve(how);
+    });
   });
   const started: Process = { spec, clock: host.clock, child, gone, running: undefined };
-  settleInvocations(started);
+  settleInvocations(started, host);
   await waitUntilLoaded(child, gone);
   return {
     pid: child.pid ?? 0,
@@ -97,21 +111,35 @@ function forkFunction(spec: FunctionSpec, host: EnvironmentHost): ChildProcess {
     if (stream)
       eachLine(stream, (stamped) => {
         const { line, writtenAt } = readStamp(stamped, host.clock.now());
-        host.onLine(spec.logicalId, line, spec.codeDir, writtenAt);
+        host.onLine(spec.logicalId, line, spec.codeDir, writtenAt, child.pid);
       });
   return child;
 }
 
-function settleInvocations(started: Process): void {
+function settleInvocations(started: Process, host: EnvironmentHost): void {
+  let uncaught: FunctionError | undefined;
   started.child.on("message", (message: RuntimeMessage) => {
     const { running } = started;
+    if (message.type === "uncaught") uncaught = message.error;
     if (!("requestId" in message) || message.requestId !== running?.requestId) return;
     if (message.type === "returned") running.settle({ outcome: "returned", payload: message.payload });
     else running.settle({ outcome: "threw", error: message.error });
   });
   void started.gone.then((how) => {
-    const errorMessage = `${started.running?.requestId} its process ended ${how}`;
-    started.running?.settle({ outcome: "crashed", error: { errorType: "Runtime.ExitError", errorMessage } });
+    const { running, spec } = started;
+    const why = uncaught
+      ? `an error that nothing caught ended the process: ${uncaught.errorMessage}`
+      : undefined;
+    if (running) {
+      const errorMessage = why ?? `${running.requestId} its process ended ${how}`;
+      running.settle({
+        outcome: "crashed",
+        error: { ...uncaught, errorType: "Runtime.ExitError", errorMessage },
+      });
+    } else if (why !== undefined) {
+      const record = { level: "ERROR", message: why, thrown: uncaught?.thrown };
+      host.onLine(spec.logicalId, JSON.stringify(record), spec.codeDir, host.clock.now());
+    }
   });
 }
 

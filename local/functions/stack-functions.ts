@@ -30,10 +30,11 @@ export function createFunctions(
   { guard, variables, clock, addLine }: Host,
 ): StackFunctions {
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
-  const onLine: EnvironmentHost["onLine"] = (logicalId, line, codeDir, writtenAt) => {
+  const onLine: EnvironmentHost["onLine"] = (logicalId, line, codeDir, writtenAt, pid) => {
     const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
     // A logger may give a record a time of its own, even a later one.
-    if (readable !== undefined) addLine(readable, Math.min(readable.at, writtenAt));
+    if (readable !== undefined)
+      addLine({ ...readable, ...(pid !== undefined && { pid }) }, Math.min(readable.at, writtenAt));
   };
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, clock, onLine }));
   const flow = createFlow();

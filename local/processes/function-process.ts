@@ -22,7 +22,8 @@ export type FunctionError = {
 export type ThrownError = { readonly message: string; readonly stack: string; readonly cause?: ThrownError };
 export type RuntimeMessage =
   | { readonly type: "ready" | "clock-moved" }
-  | { readonly type: "unloadable"; readonly error: FunctionError }
+  /** `uncaught`: an error that nothing caught ends the process. */
+  | { readonly type: "unloadable" | "uncaught"; readonly error: FunctionError }
   | { readonly type: "returned"; readonly requestId: string; readonly payload: string }
   | { readonly type: "threw"; readonly requestId: string; readonly error: FunctionError };
 
@@ -36,6 +37,13 @@ const [codeDir = "", handlerName = "", invokedFunctionArn, aheadAtFirst = "0"] =
 setAhead(Number(aheadAtFirst));
 shiftDate();
 stampOutput();
+// As on Lambda, an error that nothing catches ends the process. Node itself would print the line that threw, and in a bundle that line can
+// be the whole program.
+process.on("uncaughtException", (error) =>
+  process.send?.({ type: "uncaught", error: toFunctionError(error) } satisfies RuntimeMessage, () =>
+    process.exit(1),
+  ),
+);
 
 try {
   const handler = await loadHandler(codeDir, handlerName);

@@ -9,7 +9,9 @@ const API_OUTPUT = "Minutehand API";
 /** The description of the rule that fires its tick. */
 const TICK_RULE = "Minutehand's tick";
 
-type Policies = Readonly<Record<string, { readonly webhook?: object; readonly consumer?: string }>>;
+type Policies = Readonly<
+  Record<string, { readonly webhook?: { readonly url?: string }; readonly consumer?: string }>
+>;
 
 export function hasDelayQueue({ Outputs = {} }: Template): boolean {
   return Object.values(Outputs).some(({ Description }) => Description === TABLE_OUTPUT);

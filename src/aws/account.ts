@@ -124,6 +124,31 @@ export async function webhookSecret(name: string, topic: string): Promise<string
   }
 }
 
+export type QueueNames = {
+  /** The queue's `prefix`, which is the `service` of its metrics. */
+  readonly prefix: string;
+  /** The metrics of topics that its functions write. Absent: all. */
+  readonly topicMetrics?: readonly string[];
+};
+
+/** Reads the names of the queue of a stack. `undefined` if the stack has no queue, or several. */
+export async function queueNames(name: string): Promise<QueueNames | undefined> {
+  const resources = await resourcesOf(name, "declares");
+  const found = new Map(
+    resources.flatMap(({ Properties }) => {
+      const { MINUTEHAND_QUEUE_URL_PREFIX: url, MINUTEHAND_TOPIC_METRICS: metrics } =
+        Properties?.Environment?.Variables ?? {};
+      // The URL contains values that only the deployment knows, so it is a list of parts.
+      const [, prefix] = /\/([\w-]+)-"[\]}]*$/.exec(JSON.stringify(url) ?? "") ?? [];
+      if (prefix === undefined) return [];
+      const topicMetrics = typeof metrics === "string" ? { topicMetrics: metrics.split(",") } : {};
+      return [[prefix, { prefix, ...topicMetrics }] as const];
+    }),
+  );
+  const [first, second] = found.values();
+  return second === undefined ? first : undefined;
+}
+
 /** `does`: what the template was asked for. */
 async function resourcesOf(name: string, does: string): Promise<TemplateResource[]> {
   try {

@@ -5,6 +5,7 @@ import { CliError } from "./cli-error.ts";
 import { many } from "./columns.ts";
 import { type Caution, requireAnswer } from "./selection.ts";
 import type { Session } from "./session.ts";
+import { requireNamed } from "./target.ts";
 
 type Words = { readonly verb: string; readonly done: string; readonly range: string };
 
@@ -69,8 +70,8 @@ export function changeMany(session: Session, request: BulkRequest, caution: Caut
 }
 
 /**
- * Counts, asks, and changes. `--yes` and `--cursor` skip the first two, `--dry-run` the others. Throws `UsageError` if it must ask without
- * a terminal, `CliError` if the user does not confirm or some jobs could not be changed.
+ * Counts, asks, and changes. `--yes` and `--cursor` skip the first two, `--dry-run` the others. Throws `UsageError` if nothing names the
+ * API or if it must ask without a terminal, `CliError` if the user does not confirm or some jobs could not be changed.
  */
 export async function changeSome<Request extends Asked, Result extends Sums>(
   session: Session,
@@ -80,8 +81,11 @@ export async function changeSome<Request extends Asked, Result extends Sums>(
 ): Promise<void> {
   const { output } = session;
   const { verb, done } = way;
-  if (caution.yes || request.cursor !== undefined) return change(session, way, request);
-  requireAnswer(session, caution, `would ${verb} many jobs`, "count them");
+  const does = `${verb} many jobs`;
+  const isConfirmed = caution.yes || request.cursor !== undefined;
+  if (!isConfirmed) requireAnswer(session, caution, `would ${does}`, "count them");
+  if (!caution.dryRun) requireNamed(await session.target(), does);
+  if (isConfirmed) return change(session, way, request);
   const counted = await run(session, way, { ...request, dryRun: true });
   const left = leftOf(counted);
   const changeable = counted.matched - left;

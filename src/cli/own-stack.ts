@@ -53,8 +53,8 @@ function ownRecord(data: string): RunnerRecord | undefined {
 }
 
 /**
- * Whether the runner of a record answers. The id of an ended runner can be that of another process by now. A later runner that has the port
- * refuses the key in the URL with 403. Another program that has both is taken for the runner.
+ * Whether the runner of a record answers. The id of an ended runner can be that of another process by now, and its port that of another program.
+ * Only the runner knows the key in the URL, and then names the error of a request that is none of its operations.
  */
 async function doesAnswer(
   { services, pid }: RunnerRecord,
@@ -63,9 +63,9 @@ async function doesAnswer(
 ): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(patience);
-    const { status, body } = await fetch(services, { signal, redirect: "manual" });
+    const { headers, body } = await fetch(services, { signal, redirect: "manual" });
     await body?.cancel();
-    return status !== 403;
+    return headers.get("x-amzn-errortype") === "UnknownOperationException";
   } catch (error) {
     if (!(error instanceof Error && error.name === "TimeoutError")) return false;
     throw new UsageError(

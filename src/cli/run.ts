@@ -1,4 +1,4 @@
-import { CommanderError } from "commander";
+import { type Command, CommanderError } from "commander";
 import { printable } from "../../local/printable.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
 import { CliError, UsageError } from "./cli-error.ts";
@@ -23,7 +23,7 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     return session;
   });
   try {
-    const done = program.parseAsync([...args], { from: "user" }).then(() => OK);
+    const done = program.parseAsync(withoutHelpOfNone(args, program), { from: "user" }).then(() => OK);
     return await Promise.race([done, interrupted.promise]);
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : WRONGLY_CALLED;
@@ -32,6 +32,13 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     stderr.write(`minutehand: ${wordsOf(error, debug)}${hintFor(error, opened)}\n`);
     return error instanceof UsageError ? WRONGLY_CALLED : FAILED;
   }
+}
+
+/** Reads `help enqueu` as `enqueu`, because commander's error for an unknown command has a hint, and its help for it has none. */
+function withoutHelpOfNone(args: readonly string[], { commands }: Command): string[] {
+  const [first, name = "-", ...others] = args;
+  const isKnown = name.startsWith("-") || commands.some((command) => command.name() === name);
+  return first === "help" && !isKnown ? [name, ...others] : [...args];
 }
 
 function wordsOf(error: unknown, isDebugging: boolean): string {

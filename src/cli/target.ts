@@ -13,6 +13,8 @@ export type Target = {
   readonly url: string;
   /** What named the API, if the command line did not: `MINUTEHAND_URL`. */
   readonly by?: string;
+  /** Nothing names the API: it is the one that answers at the default port. */
+  readonly isGuessed?: true;
   /** The local stack of this folder, if it was chosen for that. */
   readonly own?: OwnStack;
   readonly auth: NonNullable<ClientOptions["auth"]>;
@@ -78,7 +80,8 @@ async function apiAtDefaultPort({ token }: Names, patience: number): Promise<Tar
     throw new UsageError(
       "--token needs the name of the API that gets the token: give --url, --stack or MINUTEHAND_URL",
     );
-  if (await answers(LOCAL_URL, patience)) return { url: LOCAL_URL, auth: "none", by: "the default port" };
+  if (await answers(LOCAL_URL, patience))
+    return { url: LOCAL_URL, auth: "none", by: "the default port", isGuessed: true };
   throw new UsageError(
     `no local stack runs in this folder or above, and no API answers at ${LOCAL_URL}: start one with "minutehand local", or name an API with --url, --stack or MINUTEHAND_URL`,
   );
@@ -86,17 +89,25 @@ async function apiAtDefaultPort({ token }: Names, patience: number): Promise<Tar
 
 /**
  * Says which API a command calls without being told so by its command line. `undefined`: there is nothing to say. Only a person needs to
- * know, except if MINUTEHAND_URL names another API than the local stack, which a script may have meant.
+ * know, except if nothing names the API, which then may be that of another project, and if MINUTEHAND_URL names another API than the local stack, which a script may have meant.
  */
 export function noteOf(
-  { url, by, own }: Target,
+  { url, by, own, isGuessed }: Target,
   env: Surroundings["env"],
   isRead: boolean,
 ): string | undefined {
   const { MINUTEHAND_URL: other } = env;
   if (own && other && !(URL.canParse(other) && servesAt(own.record, other)))
     return `this command calls ${by} (${url}), and not MINUTEHAND_URL: name another API with --url or --stack`;
-  return isRead && by !== undefined ? `this command calls ${url}: ${by}` : undefined;
+  return (isRead || isGuessed) && by !== undefined ? `this command calls ${url}: ${by}` : undefined;
+}
+
+/** Throws `UsageError` if nothing names the API that would be changed. `does`: what the command would do, such as `erase many jobs`. */
+export function requireNamed({ url, isGuessed }: Target, does: string): void {
+  if (isGuessed)
+    throw new UsageError(
+      `this command would ${does}, and nothing names the API but the default port: name it with --url ${url}, --stack or MINUTEHAND_URL`,
+    );
 }
 
 /** Loads the module that calls AWS. Only some commands need it, and the AWS SDK takes longer to load than a command takes to run. */
@@ -117,11 +128,13 @@ function checked(url: string, from: string): string {
   return url.replace(/\/+$/, "");
 }
 
+/** Whether an API of Minutehand answers at `url`, and no other program. */
 async function answers(url: string, patience: number): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(patience);
-    await (await fetch(`${url}/health`, { signal, redirect: "manual" })).body?.cancel();
-    return true;
+    const answer = await fetch(`${url}/health`, { signal, redirect: "manual" });
+    const { status, version } = (await answer.json()) as { status?: unknown; version?: unknown };
+    return status === "ok" && typeof version === "string";
   } catch {
     return false;
   }

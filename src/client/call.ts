@@ -1,7 +1,7 @@
 import { type ErrorCode, MinutehandError, messageOf } from "../core/errors.ts";
 import { isJobId } from "../core/job-id.ts";
 import { assertKeptByJson } from "../core/kept-by-json.ts";
-import { truncate } from "../general/text.ts";
+import { quoted } from "../general/text.ts";
 import type { Problem } from "../http/answers/problem.ts";
 import type { SeenOptions } from "./options.ts";
 
@@ -167,7 +167,7 @@ function foreign(
   expected: string | undefined,
 ): MinutehandError {
   const type = headers.get("content-type") ?? "no type";
-  const said = text === "" ? "nothing" : JSON.stringify(truncate(text, QUOTED));
+  const said = text === "" ? "nothing" : quoted(text, QUOTED);
   const code =
     status === 401 || status === 403
       ? "forbidden"

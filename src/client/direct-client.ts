@@ -154,7 +154,7 @@ function manyJobCalls(ctx: Context, log: Service["log"], run: Run) {
             { ctx: directlyFor(ctx, { reason }), log },
             readFields(jobIds, { ids: part }).ids,
           );
-          log.info("a decision", { call: "cancelMany" });
+          log.info("a call changed a topic, a schedule or many jobs", { call: "cancelMany" });
           return results.map((result) => orError(result, (home) => summaryOf(ctx, home)));
         }),
       ),

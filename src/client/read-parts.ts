@@ -1,5 +1,5 @@
 import { MinutehandError } from "../core/errors.ts";
-import { truncate } from "../general/text.ts";
+import { quoted } from "../general/text.ts";
 import { parseInstant } from "../general/times.ts";
 import type { ForecastJson } from "../http/answers/forecast.ts";
 import type { BulkPart, ExportPart } from "../http/answers/many-jobs.ts";
@@ -133,7 +133,7 @@ function unrepeated(path: string): (cursor: string | undefined) => string | unde
   return (cursor) => {
     if (cursor === undefined) return undefined;
     if (before.has(cursor)) {
-      const text = `${path} answered the same cursor twice, expected a new cursor or none: ${JSON.stringify(truncate(cursor, QUOTED))}`;
+      const text = `${path} answered the same cursor twice, expected a new cursor or none: ${quoted(cursor, QUOTED)}`;
       throw new MinutehandError("bad-answer", text);
     }
     before.add(cursor);

@@ -18,9 +18,9 @@ export interface CheckedConsumer<Body> extends ConsumerFunction {
   readonly jobHandler: CheckedHandler<Body>;
 }
 
-/** `Topics` has the type of the body of each topic's jobs. */
+/** `Topics` has the type of the body of each topic's jobs. If `T` has several topics, `job.topic` tells the type of `job.body`. */
 export type TopicHandler<Topics, T extends keyof Topics & string> = (
-  job: Job<Topics[T]> & { readonly topic: T },
+  job: { [N in T]: Job<Topics[N]> & { readonly topic: N } }[T],
 ) => unknown;
 
 export type ConsumerOptions<S extends StandardSchemaV1> = {
@@ -41,6 +41,11 @@ export type ConsumerOptions<S extends StandardSchemaV1> = {
  * type Topics = { "order-timeout": { orderId: string } };
  * export const handler = consumer<Topics, "order-timeout">(async (job) => {
  *   await closeOrder(job.body.orderId);
+ * });
+ *
+ * @example
+ * export const handler = consumer<Topics, keyof Topics>(async (job) => {
+ *   if (job.topic === "order-timeout") await closeOrder(job.body.orderId);
  * });
  *
  * @example

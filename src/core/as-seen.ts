@@ -21,6 +21,6 @@ export function requireAsSeen(job: Seen, ifMatch: IfMatch | undefined): void {
 }
 
 export function changedMeanwhile({ id, revision }: Seen): MinutehandError {
-  const text = `job ${id} must be as If-Match says: it has revision ${revision} now, which no tag without W/ names`;
+  const text = `job ${id} is not as If-Match says: it has revision ${revision} now. Read the job again, and send its ETag; a tag that begins with W/ names no revision`;
   return new MinutehandError("changed-meanwhile", text, { id, revision });
 }

@@ -28,7 +28,11 @@ export function createApp(service: Service, routes: readonly Route[]): App {
     const params = Object.entries(encoded).map(([name, segment]) => [name, decodeSegment(String(segment))]);
     const call = readCall(route, request, Object.fromEntries(params), service, bindings);
     const answer = await route.handle(call);
-    if (route.isDecision) service.log.info("a decision", decisionOf(route, call, bindings.caller));
+    if (route.isDecision)
+      service.log.info(
+        "a call changed a topic, a schedule or many jobs",
+        decisionOf(route, call, bindings.caller),
+      );
     return jsonAnswer(answer.status, answer.body, "application/json", answer.headers);
   };
   const refuse = (thrown: unknown, path: string): HttpAnswer => {

@@ -3,7 +3,7 @@ import { MinutehandError } from "../core/errors.ts";
 import type { Key } from "../core/items.ts";
 import { isJobId } from "../core/job-id.ts";
 import { type Position, storedPosition } from "../core/position.ts";
-import { truncate } from "../general/text.ts";
+import { quoted } from "../general/text.ts";
 import type { Bulk } from "../protocol/change/begin-bulk.ts";
 import { LAST_BOUND } from "./instants.ts";
 
@@ -144,6 +144,6 @@ function decode(text: string): string {
 function garbage(text: string): MinutehandError {
   return new MinutehandError(
     "bad-request",
-    `cursor must be the cursor of an earlier answer, or be left out for the first page, got ${JSON.stringify(truncate(text, SHOWN))}`,
+    `cursor must be the cursor of an earlier answer, or be left out for the first page, got ${quoted(text, SHOWN)}`,
   );
 }

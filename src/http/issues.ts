@@ -1,7 +1,7 @@
 import type * as z from "zod/mini";
 import { ERRORS_TOLD } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
-import { truncate } from "../general/text.ts";
+import { quoted, truncate } from "../general/text.ts";
 
 /** How many bytes of a refused value an error shows. */
 const SHOWN = 60;
@@ -82,5 +82,5 @@ function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";
-  return truncate(JSON.stringify(value) ?? String(value), SHOWN);
+  return typeof value === "string" ? quoted(value, SHOWN) : String(value);
 }

@@ -1,6 +1,6 @@
 import { CALLBACK_URL_CHARS } from "../core/constants.ts";
 import { portOf } from "../general/port.ts";
-import { truncate } from "../general/text.ts";
+import { quoted } from "../general/text.ts";
 import type { WebhookPolicy } from "./policy.ts";
 import { isPublicAddress } from "./public-address.ts";
 
@@ -12,7 +12,7 @@ type Callable = Pick<WebhookPolicy, "allowHttp" | "allowHosts" | "onlyHosts" | "
 /** Answers the rule of `callbackUrlRule`, followed by the beginning of the URL. */
 export function callbackUrlError(text: string, policy: Callable): string | undefined {
   const rule = callbackUrlRule(text, policy);
-  return rule && `${rule}, got ${truncate(JSON.stringify(text), SHOWN)}`;
+  return rule && `${rule}, got ${quoted(text, SHOWN)}`;
 }
 
 /**

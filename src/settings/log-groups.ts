@@ -42,6 +42,31 @@ export function logUrl(region: string, group: string, pattern: string, start?: n
   return `https://${consoleOf(region)}/cloudwatch/home?region=${region}#logsV2:log-groups/log-group/${group}/log-events${query}`;
 }
 
+/** What an address of `logUrl` names. `undefined`: it is no such address. */
+export function logPlaceIn(
+  url: string,
+):
+  | { readonly region: string; readonly group: string; readonly pattern: string; readonly start: number }
+  | undefined {
+  const { protocol, host, searchParams, hash = "" } = URL.parse(url) ?? {};
+  const region = searchParams?.get("region") ?? "";
+  if (protocol !== "https:" || !/^[a-z0-9-]+$/.test(region) || host !== consoleOf(region)) return undefined;
+  const [, group, query] = /^#logsV2:log-groups\/log-group\/([^/]+)\/log-events(.+)$/.exec(hash) ?? [];
+  if (group === undefined || query === undefined) return undefined;
+  try {
+    const asked = new URLSearchParams(decodeURIComponent(query.replaceAll("$", "%")));
+    const [pattern, start] = [asked.get("filterPattern"), Number(asked.get("start") ?? Number.NaN)];
+    if (pattern === null || !Number.isSafeInteger(start)) return undefined;
+    return {
+      ...{ region, pattern, start },
+      group: decodeURIComponent(decodeURIComponent(group.replaceAll("$", "%"))),
+    };
+  } catch {
+    // An escape that is none.
+    return undefined;
+  }
+}
+
 /** A name in an address of CloudWatch's console, which decodes names twice, and reads `$` as `%`. */
 export function inConsole(name: string): string {
   return escaped(encodeURIComponent(encodeURIComponent(name)));

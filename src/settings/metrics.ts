@@ -55,6 +55,7 @@ export const METRICS = {
     by: "topic",
     meaning: "messages of jobs that a pause parked, or whose starts passed during a pause",
   },
+  Failed: { unit: "Count", by: "topic", meaning: "attempts that failed and are followed by a retry" },
   Dead: { unit: "Count", by: "topic", meaning: "jobs that are dead" },
   DeadWithoutLetter: {
     unit: "Count",

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, inject, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import type { Duration } from "../../src/general/times.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { expectAccessible } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { giveReason } from "./give-reason.ts";
@@ -30,8 +31,8 @@ test("the life of a job says what happened, how late its run was, and what comes
     "→\nsent to the queue for attempt 1",
     expect.stringMatching(/^▶\nstarted attempt 1, \d.* late$/),
     "✕\nfailed attempt 1",
-    "↻\nwaits for the next attempt",
-    "…\nstarts attempt 2 of 3",
+    "↻\nretry planned",
+    "…\nwaits for attempt 2 of 3, which starts",
   ]);
   expect(texts.join()).toContain("the shop answered 503");
   expect(texts[1]).toMatch(/ after the event before$/);
@@ -44,6 +45,72 @@ test("the life of a held job says what holds it, and until when", async () => {
   const held = page.getByRole("listitem").filter({ has: page.getByText("held", { exact: true }) });
   await held.getByText("by its topic's window").waitFor();
   await held.getByText(new RegExp(`^until ${TIME}`)).waitFor();
+});
+
+test("a job's page says in a sentence why the job has not run, or how it ended", async () => {
+  const page = await browser.open(`/console/jobs/${scene.waiting.id}`);
+  const why = page.locator("p.why");
+  const said = async (id: string) => {
+    await page.goto(`${inject("stackUrl")}/console/jobs/${id}`);
+    await why.waitFor();
+    return ((await why.textContent()) ?? "").replaceAll(
+      new RegExp(String.raw`${TIME} \S+ \([^)]+\)`, "g"),
+      "TIME",
+    );
+  };
+  const WAITS = "Why has it not run yet? ";
+  expect(await said(scene.waiting.id)).toBe(`${WAITS}It is due later: it starts TIME.`);
+  expect(await said(scene.retried.id)).toBe(
+    `${WAITS}Attempt 1 of 3 failed TIME: "the shop answered 503". Attempt 2 starts TIME.`,
+  );
+  expect(await said(scene.held.id)).toMatch(/It was due TIME\. The window of its topic .* it starts TIME\.$/);
+  expect(await said(scene.dead.id)).toBe(
+    'Why is it dead? It is dead since TIME, because its consumer gave it up in attempt 1 of 3: "TypeError: cannot read the price of order 17". Mend the cause, then redrive the job.',
+  );
+  expect(await said(scene.done.id)).toBe("It has run: attempt 1 started TIME and was done TIME.");
+  expect(await said(scene.cancelled.id)).toBe(
+    "Why did it not run? It will not run: it was cancelled TIME by a caller.",
+  );
+});
+
+test("the page of an id that no job has says what that can mean", async () => {
+  const page = await browser.open("/console/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV");
+  await page.getByText("If you expected a job here, one of these is so:").waitFor();
+  await page.getByText("its topic's retention is over").waitFor();
+  await page.goto(`${inject("stackUrl")}/console/jobs?find=nobody`);
+  await page.getByText("The id or the key has a mistake").waitFor();
+});
+
+test("the page of a failed job has its attempts, its stack trace and its log, also after the job has run again", async () => {
+  const body = { fails: "no bank", failsUntil: 2 };
+  const { id } = await api.enqueue("reminders", body, { delay: 0, maxAttempts: 3, key: "job-log" });
+  await expect.poll(async () => (await api.get(id)).state, { timeout: PATIENCE_MS }).toBe("done");
+  const page = await browser.open(`/console/jobs/${id}`);
+  const lines = page.getByRole("region", { name: "Lines of the log" });
+  await lines.getByText(/threw in attempt 1$/).click();
+  await lines.getByText(/^\s*Error: no bank/).waitFor();
+  await lines.getByText(/reminder id=\S+ attempt=1/).waitFor();
+  await lines.getByText(/done in attempt 2$/).waitFor();
+  const trace = page.getByRole("region", { name: "Stack trace of the last error" });
+  await trace.getByText("1 frame of packages and Node.js").click();
+  await trace.getByText(/at AsyncLocalStorage\.run/).waitFor();
+  const rows = page.getByRole("table").getByRole("row");
+  await expect.poll(() => rows.count()).toBe(4);
+  await page.getByRole("cell", { name: /^no bank/ }).waitFor();
+  expect(await rows.nth(1).textContent()).toMatch(/^2 of 3\s?done/);
+  expect(await rows.nth(2).textContent()).toMatch(/^1 of 3\s?failed/);
+  const life = page.getByRole("list").filter({ hasText: "filed" });
+  await life.getByText(/^retry at /).waitFor();
+});
+
+test("on a phone, the actions of a job stay in sight", async () => {
+  const page = await browser.open(`/console/jobs/${scene.retried.id}`, {
+    viewport: { width: 390, height: 700 },
+  });
+  await page.getByRole("heading", { name: "Facts" }).scrollIntoViewIfNeeded();
+  const box = await button(page, "Run now …").boundingBox();
+  expect(box?.y).toBeGreaterThanOrEqual(0);
+  expect(box?.y).toBeLessThan(200);
 });
 
 test("a job is run now, after the dialog has said what that means", async () => {

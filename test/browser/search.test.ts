@@ -49,8 +49,8 @@ test("a word of a body finds its job only in a search of bodies, which the view 
   const page = await browser.open(
     "/console/jobs?find=customer+4711&topic=work&within=an+hour+ago+to+an+hour+ahead",
   );
-  await page.getByText("Nothing was found. This can mean:").waitFor();
-  await page.getByText("The job was never filed").waitFor();
+  await page.getByText("Nothing was found. Look further:").waitFor();
+  await page.getByText("If you expected a job here").waitFor();
   await page.getByRole("button", { name: "Search the bodies too" }).click();
   await searched(page, "1 job found");
   await page.getByText(/Its body: \{"customerId":4711/).waitFor();

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { testBrowser } from "./browser.ts";
 import { ownStack } from "./own-stack.ts";
+import { openTopicMenu, topicRow } from "./topic-row.ts";
 
 const browser = testBrowser();
 const own = ownStack();
@@ -13,15 +14,16 @@ test("a stack that goes away leaves what was read, and one that comes back is sh
   const live = await browser.open("/console/live", { base: stack.url, ignoresFailedCalls: true });
   await live.getByRole("heading", { name: "Live" }).waitFor();
 
+  // The page loads the other views a moment after the first one.
+  await page.waitForFunction(() => performance.now() > 3000);
+  await page.waitForLoadState("networkidle");
   await stack.kill("SIGTERM");
   await page.getByText("Since then the topics could not be read").waitFor();
-  await page.getByRole("heading", { name: "work" }).waitFor();
+  await topicRow(page, "work").waitFor();
   await live.getByText("The local stack does not answer.").waitFor();
   // An action that gets no answer says so, and the dialog stays.
-  await page
-    .getByRole("button", { name: /^Pause / })
-    .first()
-    .click();
+  await openTopicMenu(page, "work");
+  await page.getByRole("button", { name: "Pause work …" }).click();
   await page.getByRole("button", { name: "Pause the topic" }).click();
   await page.getByRole("dialog").getByText("unavailable").waitFor();
   await page.keyboard.press("Escape");

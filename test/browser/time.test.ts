@@ -141,3 +141,63 @@ test("at the closest zoom, each second stands once on the axis, and no text is c
   expect(new Set(axis.map(([text]) => text)).size).toBe(axis.length);
   expect(Math.min(...axis.flatMap(([, left, right]) => [left, right]))).toBeGreaterThanOrEqual(0);
 });
+
+test("all topics have a lane together, a bar has one scale or its own, and a day is a whole day of the zone", async () => {
+  const at = (minute: number) => `2030-08-05T09:${minute}:30Z`;
+  for (const index of [1, 2, 3]) await api.enqueue("work", {}, { dueAt: at(30), key: `time-scale-${index}` });
+  await api.enqueue("reminders", {}, { dueAt: at(30), key: "time-scale" });
+  const range = "from=2030-08-05T08:00:00Z&to=2030-08-05T11:00:00Z";
+  const page = await browser.open(`/console/time?${range}`, { timezoneId: "Europe/Berlin" });
+  await page
+    .getByRole("region", { name: "all topics" })
+    .getByText(/^4 due; tallest bar 4/)
+    .waitFor();
+  await page.getByText("due 4", { exact: true }).waitFor();
+  await page.getByLabel("Height of the bars").selectOption("all topics on one scale");
+  await expect.poll(() => new URL(page.url()).searchParams.get("scale")).toBe("one");
+  await page.reload();
+  await page
+    .getByRole("region", { name: "reminders" })
+    .getByText(/^1 due/)
+    .waitFor();
+  await page.getByRole("button", { name: "tomorrow" }).click();
+  await expect.poll(() => rangeOf(page.url()).map((time) => new Date(time).getUTCMinutes())).toEqual([0, 0]);
+  const [from = 0, to = 0] = rangeOf(page.url());
+  const midnight = (time: number) =>
+    new Intl.DateTimeFormat("en-GB", { timeZone: "Europe/Berlin", timeStyle: "medium" }).format(time);
+  expect([midnight(from), midnight(to)]).toEqual(["00:00:00", "00:00:00"]);
+});
+
+test("a finger's first touch of a bar shows its numbers, and the second one opens its jobs", async () => {
+  await api.enqueue("work", {}, { dueAt: "2030-08-06T15:00:30Z", key: "time-touch" });
+  const page = await browser.open(
+    "/console/time?topic=work&from=2030-08-06T14:00:00Z&to=2030-08-06T16:00:00Z",
+    { timezoneId: "UTC", hasTouch: true, viewport: { width: 390, height: 844 } },
+  );
+  await page.getByRole("img", { name: /^Jobs of work: 1 due/ }).waitFor();
+  const bars = page.getByRole("link", { name: /^Jobs of work/ });
+  const { width = 0 } = (await bars.boundingBox()) ?? {};
+  const position = { x: (width * 60.5) / 120, y: 20 };
+  await bars.tap({ position });
+  await page.getByText("1 due, 6 Aug, 15:00–15:01 UTC").waitFor();
+  expect(new URL(page.url()).pathname).toBe("/console/time");
+  await bars.tap({ position });
+  await page.getByText("time-touch").waitFor();
+});
+
+test("a counting that takes long waits for the user, and says that bars are missing", async () => {
+  const page = await browser.open("/console");
+  await page.clock.install();
+  await page.route("**/forecast?*", async (route) => {
+    await page.clock.fastForward(31_000);
+    await route.continue();
+  });
+  await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T00:00:00Z&to=${DAY}T23:00:00Z`);
+  await page
+    .getByText(/ % of this time is counted, after 30 s\. The other bars are too low or missing\./)
+    .waitFor();
+  await page.unroute("**/forecast?*");
+  await page.getByRole("button", { name: "Go on counting" }).click();
+  await page.getByRole("button", { name: "Go on counting" }).waitFor({ state: "detached" });
+  await page.getByText(/one bar is .*\. $/).waitFor();
+});

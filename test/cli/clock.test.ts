@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { startReceiver } from "../support/receiver.ts";
 import { writeRunnerRecord } from "../support/runner-record.ts";
 import { type } from "./command-line.ts";
-import { serveApi } from "./served-api.ts";
+import { SERVICES, serveApi } from "./served-api.ts";
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
@@ -72,7 +72,7 @@ test("refuses to move the clock of a deployed stack, and calls nothing", async (
 async function serveMoved() {
   const api = await serveApi(undefined, {}, HOUR);
   const folder = mkdtempSync(join(tmpdir(), "minutehand-clock-"));
-  writeRunnerRecord(folder, { url: api.url, services: `${api.url}/services` });
+  writeRunnerRecord(folder, { url: api.url, services: `${api.url}${SERVICES}` });
   const typed = { env: {}, folder, clock: () => api.world.now() - HOUR };
   const stop = async () => {
     await api[Symbol.asyncDispose]();

@@ -357,6 +357,10 @@ describe("import", () => {
     appendFileSync(file, '{"job": {"id": 1}}\nno JSON\n{"other": 1}\n');
     await using target = await serveApi(createApi(createWorld({ topics: { orders: {} } })));
     await target.file({ key: "taken" });
+    const counted = await type(target, ["import", file, "--dry-run"]);
+    expect(counted.out).toContain(
+      "; the import refuses those whose key another job has there, which a dry run does not look up\n",
+    );
     const { code, out, err } = await imported(target, file);
     expect(out).toBe("filed 1 job; put 0 schedules\n");
     expect(err).toMatch(

@@ -314,7 +314,7 @@ describe("in a CDK app", () => {
     );
     expect(read(".gitignore")).toBe("node_modules\ncdk.out\n.minutehand\n");
     expect(JSON.parse(read("tsconfig.json"))).toEqual({
-      compilerOptions: { rewriteRelativeImportExtensions: true },
+      compilerOptions: { rewriteRelativeImportExtensions: true, types: ["node"] },
     });
     expect(out).toMatch(/added to tsconfig\.json\n/);
   });
@@ -379,10 +379,10 @@ describe("tsconfig.json", () => {
   });
 
   test.each([
-    ["{}", '{\n  "compilerOptions": { "rewriteRelativeImportExtensions": true }}'],
+    ["{}", '{\n  "compilerOptions": {\n    "types": ["node"], "rewriteRelativeImportExtensions": true }}'],
     [
       '{\n  // mine: { }\n  "compilerOptions": {\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
-      '{\n  // mine: { }\n  "compilerOptions": {\n    "rewriteRelativeImportExtensions": true,\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
+      '{\n  // mine: { }\n  "compilerOptions": {\n    "types": ["node"],\n    "rewriteRelativeImportExtensions": true,\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
     ],
     [
       '{"extends":"./base.json"}',
@@ -395,12 +395,32 @@ describe("tsconfig.json", () => {
   });
 
   test.each([
-    '{ "compilerOptions": { "allowImportingTsExtensions": true } }',
-    '{ "compilerOptions": { /* yes */ "rewriteRelativeImportExtensions": true } }',
+    '{ "compilerOptions": { "allowImportingTsExtensions": true, "types": [] } }',
+    '{ "compilerOptions": { /* yes */ "rewriteRelativeImportExtensions": true }, "extends": "./base.json" }',
   ])("%j stays", async (text) => {
     write("tsconfig.json", text);
     expect((await init("refund")).out).not.toMatch(/compilerOptions/);
     expect(read("tsconfig.json")).toBe(text);
+  });
+
+  test.each([
+    [{ type: "module" }, '"types": ["node"], '],
+    [{ type: "commonjs", devDependencies: { typescript: "~7.0.2" } }, '"types": ["node"], '],
+    [
+      { devDependencies: { typescript: "^6", jest: "^30", "@types/jest": "^30" } },
+      '"types": ["node", "jest"], ',
+    ],
+    // Before version 6 the compiler takes all installed types, and a list would take the others away.
+    [{ devDependencies: { typescript: "^5" } }, ""],
+    [{ devDependencies: { typescript: "~5.9.3" } }, ""],
+  ])("the client of a package %j finds the types of Node", async (manifestBefore, types) => {
+    write("package.json", JSON.stringify(manifestBefore));
+    write("tsconfig.json", '{ "compilerOptions": { "allowImportingTsExtensions": true } }');
+    await init("refund");
+    const options = '"allowImportingTsExtensions": true';
+    expect(read("tsconfig.json").replaceAll(/\s+/g, " ")).toBe(
+      `{ "compilerOptions": { ${types}${options} } }`,
+    );
   });
 
   test.each(["{ mine }", '// "compilerOptions": {\n{ "compilerOptions": {} }'])(
@@ -432,4 +452,56 @@ test("the page of the first job shows the files that init writes", async () => {
     expect(`// ${fileOf(block)}\n${read(fileOf(block) ?? "").replace(`"${stack}"`, '"Shop"')}`).toBe(
       block.text,
     );
+});
+
+describe("with --template", () => {
+  const plain = (...flags: string[]) => flagged("--template", ...flags);
+
+  test("init writes minutehand.json with topics that programs pull, and `template` takes it", async () => {
+    const { code, out } = await plain("--topic", "thumbnail");
+    expect(code).toBe(0);
+    expect(files()).toEqual([".gitignore", "minutehand.json"]);
+    expect(JSON.parse(read("minutehand.json"))).toEqual({
+      $schema: "./node_modules/minutehand/docs/reference/minutehand.schema.json",
+      topics: { refund: { consumer: "pull" }, thumbnail: { consumer: "pull" } },
+    });
+    expect(out).toContain("npx minutehand local\n  npx minutehand enqueue refund --delay 5");
+    expect(out).toContain("/topics/refund/receive ");
+    const deploy = join(folder, "deploy");
+    expect((await type(undefined, ["template", "--out", "deploy"], { folder })).code).toBe(0);
+    expect(existsSync(join(deploy, "template.json"))).toBe(true);
+  });
+
+  test("its example of a worker is in the package", () => {
+    for (const file of ["api.py", "worker.py"])
+      expect(existsSync(join(import.meta.dirname, "../../examples/python", file))).toBe(true);
+  });
+
+  test("it leaves a file that is there as it is", async () => {
+    write("minutehand.json", "mine");
+    expect((await plain()).out).toContain("left  minutehand.json as it is");
+    expect(read("minutehand.json")).toBe("mine");
+  });
+
+  test("--json says what it wrote", async () => {
+    expect((await plain("--json")).lines).toMatchObject([
+      {
+        found: { app: "template" },
+        wrote: ["minutehand.json", ".gitignore"],
+        changed: [],
+        kept: [],
+        add: [],
+      },
+    ]);
+  });
+
+  test.each([
+    ["in the folder of an app", [], () => write("cdk.json", "{}")],
+    ["with --runner", ["--runner", "node"], () => {}],
+    ["with --module", ["--module", "esm"], () => {}],
+  ])("it refuses to run %s, and writes nothing", async (_, flags, prepare) => {
+    prepare();
+    expect((await plain(...flags)).code).toBe(2);
+    expect(existsSync(join(folder, "minutehand.json"))).toBe(false);
+  });
 });

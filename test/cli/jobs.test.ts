@@ -120,6 +120,20 @@ describe("get", () => {
     expect(byKey.out).not.toContain("\u009b");
   });
 
+  test("says first why the job has not run, and not to a program", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ topic: "work", delay: "10m" });
+    const later = await type(api, ["get", String(id)]);
+    expect(later.err).toBe("It is due later: it starts 2026-03-01T09:10:00.000Z.\n");
+    await type(api, ["pause", "work", "--reason", "the bank is down"]);
+    const paused = await type(api, ["get", String(id)]);
+    expect(paused.err).toMatch(
+      /^It is due 2026-03-01T09:10:00.000Z. The topic work has been paused since 2026-03-01T09:00:00.000Z by a caller.*, with the reason "the bank is down", so the job starts after somebody resumes the topic.\n$/,
+    );
+    const json = await type(api, ["get", String(id), "--json"]);
+    expect(json.err).toBe("");
+  });
+
   test.each([[[]], [["--key", "k"]], [["--topic", "work"]], [[MISSING, "--topic", "work", "--key", "k"]]])(
     "refuses arguments that do not name one job: %j",
     async (args) => {

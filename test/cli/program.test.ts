@@ -42,6 +42,7 @@ const ID_RULE =
 describe("a command line", () => {
   test.each([
     [["lits"], "unknown command 'lits' (Did you mean list?): see --help"],
+    [["help", "enqueu"], "unknown command 'enqueu' (Did you mean enqueue?): see --help"],
     [["list", "--topics"], "unknown option '--topics' (Did you mean --topic?): see --help"],
     [["get", "--shard", "1"], "unknown option '--shard': see --help"],
     [

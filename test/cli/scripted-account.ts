@@ -23,11 +23,22 @@ export type Account = {
   secrets?: Record<string, string>;
   /** The tables by their names. Calls change them. */
   tables?: Record<string, ScriptedTable>;
+  /** Answers the values of a metric of CloudWatch, by their times in ms since the epoch. */
+  metrics?: (query: MetricQuery) => Record<number, number>;
+};
+
+export type MetricQuery = {
+  Id: string;
+  MetricStat: {
+    Metric: { Namespace: string; MetricName: string; Dimensions: { Name: string; Value: string }[] };
+    Period: number;
+    Stat: string;
+  };
 };
 
 type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
 
-/** Plays STS, CloudFormation, Lambda, DynamoDB and Secrets Manager of an account. Until it is disposed, environment variables lead the SDK to it. */
+/** Plays STS, CloudFormation, CloudWatch, Lambda, DynamoDB and Secrets Manager of an account. Until it is disposed, environment variables lead the SDK to it. */
 export async function scriptAccount(account: Account): Promise<Scripted> {
   const receiver = await startReceiver(({ url }, response) => {
     const { body: sent = "", headers = {} } = receiver.received.at(-1) ?? {};
@@ -39,11 +50,13 @@ export async function scriptAccount(account: Account): Promise<Scripted> {
         ? answerOfTable(account.tables ?? {}, target, JSON.parse(sent))
         : target.includes("secretsmanager")
           ? secretOf(account, JSON.parse(sent).SecretId)
-          : answerOf(account, asked);
+          : target.includes("GetMetricData")
+            ? metricsOf(account, JSON.parse(sent).MetricDataQueries)
+            : answerOf(account, asked);
     response.writeHead(status).end(body);
   });
   const endpoint = `http://127.0.0.1:${receiver.port}`;
-  for (const service of ["STS", "CLOUDFORMATION", "LAMBDA", "DYNAMODB", "SECRETS_MANAGER"])
+  for (const service of ["STS", "CLOUDFORMATION", "CLOUDWATCH", "LAMBDA", "DYNAMODB", "SECRETS_MANAGER"])
     vi.stubEnv(`AWS_ENDPOINT_URL_${service}`, endpoint);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret");
@@ -73,6 +86,19 @@ function secretOf({ secrets = {} }: Account, arn: string): { status: number; bod
   const SecretString = secrets[arn];
   if (SecretString === undefined) return { status: 400, body: JSON.stringify({ message: "not authorized" }) };
   return { status: 200, body: JSON.stringify({ SecretString }) };
+}
+
+function metricsOf({ metrics }: Account, queries: readonly MetricQuery[]) {
+  if (metrics === undefined) {
+    const message = "User: arn:aws:iam::1:user/me is not authorized to perform: cloudwatch:GetMetricData";
+    return { status: 400, body: JSON.stringify({ __type: "AccessDenied", message }) };
+  }
+  const MetricDataResults = queries.map((query) => {
+    const values = Object.entries(metrics(query));
+    const Timestamps = values.map(([at]) => Number(at) / 1000);
+    return { Id: query.Id, StatusCode: "Complete", Timestamps, Values: values.map(([, value]) => value) };
+  });
+  return { status: 200, body: JSON.stringify({ MetricDataResults }) };
 }
 
 function answerOf({ arn, stacks = {} }: Account, asked: URLSearchParams) {

@@ -11,8 +11,11 @@ export type ServedApi = Api &
     readonly authorizations: (string | undefined)[];
   };
 
+/** The path at which a local stack's own services answer. */
+export const SERVICES = "/key-of-this-run";
+
 /**
- * Serves the API in memory on a port of this machine. `Date` has the API's time. `bindings`: what API Gateway adds to a request. `ahead`: serves
+ * Serves the API in memory on a port of this machine, and answers at `SERVICES` as a local stack does. `Date` has the API's time. `bindings`: what API Gateway adds to a request. `ahead`: serves
  * the clock of a local stack too, which is so far ahead of the machine's, ms.
  */
 export async function serveApi(
@@ -21,6 +24,10 @@ export async function serveApi(
   ahead?: number,
 ): Promise<ServedApi> {
   const receiver = await startReceiver(async (_, response) => {
+    if (receiver.received.at(-1)?.path === SERVICES) {
+      response.writeHead(404, { "x-amzn-errortype": "UnknownOperationException" }).end("{}");
+      return;
+    }
     if (ahead !== undefined && receiver.received.at(-1)?.path === CLOCK_PATH) {
       response.end(JSON.stringify({ now: new Date(api.world.now()).toISOString(), ahead }));
       return;

@@ -9,7 +9,7 @@ import { startReceiver } from "../support/receiver.ts";
 import { writeRunnerRecord } from "../support/runner-record.ts";
 import { type } from "./command-line.ts";
 import { scriptAccount } from "./scripted-account.ts";
-import { type ServedApi, serveApi } from "./served-api.ts";
+import { SERVICES, type ServedApi, serveApi } from "./served-api.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -28,7 +28,7 @@ const topics = ["topics", "--names"];
 
 /** Writes the record of the runner that serves `api`. */
 function record(folder: string, { url }: Pick<ServedApi, "url">): string {
-  return writeRunnerRecord(folder, { url, services: `${url}/key` });
+  return writeRunnerRecord(folder, { url, services: `${url}${SERVICES}` });
 }
 
 /** A `fetch` that finds the API at `url` behind the default port. */
@@ -182,6 +182,58 @@ describe("the API that a command calls", () => {
     expect((await type(api, topics, { env })).err).toBe("");
   });
 
+  test("is named to a script too if only the default port names it", async () => {
+    await using api = await serveApi();
+    vi.stubGlobal("fetch", fetchingFrom(api.url));
+    for (const args of [topics, [...topics, "--json"]])
+      expect(await type(api, args, { env: {} })).toMatchObject({
+        code: 0,
+        err: "this command calls http://127.0.0.1:4500: the default port\n",
+      });
+  });
+
+  test.each([
+    ["erase many jobs", ["erase", "--topic", "orders", "--yes"]],
+    ["cancel many jobs", ["cancel", "--topic", "orders", "--yes"]],
+    ["redrive many jobs", ["redrive", "orders", "--tag", "sale", "--yes"]],
+    ["move many jobs", ["reschedule", "--topic", "orders", "--delay", "1h", "--yes"]],
+    ["file jobs", ["import", "shop.jsonl", "--yes"]],
+    ["file jobs", ["prove", "--topic", "orders", "--yes"]],
+  ])("must be named by more than the default port to %s: %j", async (does, args) => {
+    await using api = await serveApi();
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    writeFileSync(
+      join(folder.path, "shop.jsonl"),
+      `${JSON.stringify({ complete: "2026-03-01T09:00:00Z" })}\n`,
+    );
+    const { id } = await api.file({ topic: "orders", delay: "1h" });
+    vi.stubGlobal("fetch", fetchingFrom(api.url));
+    const { code, err } = await type(api, args, { env: {}, folder: folder.path });
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining(
+        `minutehand: this command would ${does}, and nothing names the API but the default port: name it with --url http://127.0.0.1:4500, --stack or MINUTEHAND_URL\n`,
+      ),
+    });
+    expect((await type(api, ["get", String(id), "--json"])).lines).toMatchObject([
+      { state: "scheduled", revision: 0 },
+    ]);
+  });
+
+  test("may be that of the default port for a dry run", async () => {
+    await using api = await serveApi();
+    vi.stubGlobal("fetch", fetchingFrom(api.url));
+    expect((await type(api, ["erase", "--topic", "orders", "--dry-run"], { env: {} })).code).toBe(0);
+  });
+
+  test("is not another program at the default port", async () => {
+    vi.stubGlobal("fetch", async () => Response.json({ status: "ok" }));
+    expect(await type(undefined, topics, { env: {} })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("no API answers at http://127.0.0.1:4500"),
+    });
+  });
+
   test("is named in the error if it does not answer, unless the command line names it", async () => {
     const url = "http://127.0.0.1:2";
     const byEnv = await type(undefined, topics, { env: { MINUTEHAND_URL: url } });
@@ -218,6 +270,16 @@ describe("the API that a command calls", () => {
     expect(await type(api, topics, { env, folder: folder.path })).toMatchObject({ code: 0, err: "" });
     expect(api.authorizations).toHaveLength(1);
     await other.stop();
+  });
+
+  test("is not a program that has got the process id and the ports of a runner that has ended", async () => {
+    await using api = await serveApi();
+    await using other = await startReceiver((_, response) => response.end("<h1>hello</h1>"));
+    await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+    record(folder.path, { url: `http://127.0.0.1:${other.port}` });
+    const env = { MINUTEHAND_URL: api.url };
+    expect(await type(api, topics, { env, folder: folder.path })).toMatchObject({ code: 0, err: "" });
+    expect(api.authorizations).toHaveLength(1);
   });
 
   test.each<[string, Partial<RunnerRecord>, (folder: string) => void]>([

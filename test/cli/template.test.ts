@@ -54,6 +54,7 @@ test("with --json it says the same as data, and warns on stderr", async () => {
       wrote: files().filter((path) => path.includes(".")).length - 1,
       deleted: 0,
       parameters: [],
+      topics: { added: [], removed: [] },
       next: [expect.any(String), expect.any(String)],
     },
   ]);
@@ -76,6 +77,17 @@ test("writes into a folder with files only with --force, and then replaces and d
   expect(existsSync(join(folder, "deploy/functions/webhook/index.mjs"))).toBe(false);
   expect(read("deploy/template.json")).not.toContain("functions/webhook");
   expect(read("deploy/packaged.json")).toBe("mine");
+});
+
+test("--force says which topics were added and removed, and counts one file as one", async () => {
+  await out();
+  write("minutehand.json", JSON.stringify({ ...CONFIG, topics: { work2: CONFIG.topics.work } }));
+  const { out: said } = await out("--force");
+  expect(said).toContain(
+    "wrote 1 file into deploy\nadded the topic work2\nremoved the topic work: its waiting jobs will be dead an hour after they are due, and its queues stay",
+  );
+  const { lines } = await out("--force", "--json");
+  expect(lines).toMatchObject([{ wrote: 0, topics: { added: [], removed: [] } }]);
 });
 
 test.each([

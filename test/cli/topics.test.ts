@@ -195,6 +195,8 @@ describe("pause and resume", () => {
     expect((await type(api, ["topics", "orders"])).out).toMatch(/PAUSE\norders .* paused, 1 parked\n$/);
     const resumed = await type(api, ["resume", "orders", "--rate", "10"]);
     expect(resumed).toMatchObject({ code: 0, out: "orders is resumed: 1 job released\n" });
+    const { out } = await type(api, ["topics", "orders"]);
+    expect(out).toMatch(/PAUSE\norders .* resumed; no job is parked\n$/);
     expect((await type(api, ["pause", "orders", "--json"])).lines).toMatchObject([{ state: "paused" }]);
     expect((await type(api, ["resume", "orders", "--json"])).lines).toMatchObject([{ released: 0, left: 0 }]);
   });

@@ -1,8 +1,11 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { About } from "../../console/about.ts";
+import { type About, HISTORY_PATH, LIVE_PATH, LOGS_PATH } from "../../console/about.ts";
+import type { HistoryAsked } from "../../console/history.ts";
+import { createJobLogs } from "../../console/job-logs.ts";
 import { createLive } from "../../console/live.ts";
+import { answerHistory } from "../../console/own-answers.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
 import { listenOnLoopback } from "../../local/loopback-server.ts";
@@ -187,6 +190,8 @@ describe("web pages of other sites", () => {
     ],
     ["link to the script", "/console/console-1.js", { headers: link }],
     ["link to the stream of log lines", "/console/live/events", { headers: link }],
+    ["link to the history", "/console/history", { headers: link }],
+    ["fetch the history", "/console/history", { headers: { origin: "http://evil.example" } }],
     ["send a form", "/console", { method: "POST", headers: { ...link, origin: "http://evil.example" } }],
     ["say that they are nobody", "/console", { headers: { origin: "null" } }],
     [
@@ -212,7 +217,7 @@ describe("the stream of log lines", () => {
   test("ends at once for HEAD", async () => {
     const live = createLive();
     live.add({ text: "a line", at: 0 });
-    const local = await serve(consolePages(files, ABOUT, live));
+    const local = await serve(consolePages(files, ABOUT, { [LIVE_PATH]: live.stream }));
     const answered = await ask(local, "/console/live/events", { method: "HEAD" });
     expect(answered).toMatchObject({ status: 200, text: "" });
     expect(answered.headers).toMatchObject({
@@ -220,6 +225,16 @@ describe("the stream of log lines", () => {
       "cache-control": "no-store",
     });
   });
+});
+
+test("the history is answered as JSON that no browser keeps, and only where there is one", async () => {
+  expect(await get("/console/history")).toMatchObject({ status: 404 });
+  const history = async ({ hours }: HistoryAsked) => ({ why: `${hours} hours` });
+  const local = await serve(consolePages(files, ABOUT, { [HISTORY_PATH]: answerHistory(history) }));
+  const answered = await ask(local, "/console/history?hours=6");
+  expect(answered).toMatchObject({ status: 200, text: '{"why":"6 hours"}' });
+  expect(answered.headers).toMatchObject({ "content-type": "application/json", "cache-control": "no-store" });
+  expect(await ask(local, "/console/history", { method: "POST" })).toMatchObject({ status: 405 });
 });
 
 test("each file that the built page names is served with a type that a browser runs", async () => {
@@ -249,4 +264,33 @@ test("a request that is no page's is not touched", () => {
   const request = { url: "/jobs", method: "POST", headers: {} } as IncomingMessage;
   const untouchable = new Proxy({}, { get: () => expect.unreachable() });
   expect(pages(request, untouchable as never)).toBe(false);
+});
+
+describe("the log of a job", () => {
+  const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
+
+  test("is answered to the page", async () => {
+    const logs = createJobLogs();
+    logs.add({ text: "a line", at: 0, job: "01K", event: { type: "failed" } });
+    const local = await serve(consolePages(files, ABOUT, { [LOGS_PATH]: logs.answer }));
+    const answered = await ask(local, "/console/logs?job=01K");
+    expect(answered).toMatchObject({ status: 200, headers: HEADERS });
+    expect(JSON.parse(answered.text)).toEqual({ lines: [{ text: "a line", at: 0 }], isWhole: true });
+    const other = await ask(local, "/console/logs");
+    expect(JSON.parse(other.text)).toEqual({ lines: [], isWhole: true });
+    expect((await ask(local, "/console/logs?job=01K", { method: "HEAD" })).text).toBe("");
+  });
+
+  test("is not answered to another web page", async () => {
+    const local = await serve(consolePages(files, ABOUT, { [LOGS_PATH]: createJobLogs().answer }));
+    const headers = {
+      "sec-fetch-site": "cross-site",
+      "sec-fetch-mode": "navigate",
+      "sec-fetch-dest": "document",
+    };
+    expect(await ask(local, "/console/logs?job=01K", { headers })).toMatchObject({ status: 403 });
+    expect(await ask(local, "/console/logs", { headers: { host: "evil.example" } })).toMatchObject({
+      status: 403,
+    });
+  });
 });

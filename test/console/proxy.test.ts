@@ -4,10 +4,13 @@ import { type AddressInfo, connect } from "node:net";
 import { networkInterfaces } from "node:os";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { ABOUT_PATH, type About, ASK, KEY_HEADER } from "../../console/about.ts";
+import { ABOUT_PATH, type About, ASK, HISTORY_PATH, KEY_HEADER, LOGS_PATH } from "../../console/about.ts";
+import type { HistoryAsked, ReadHistory } from "../../console/history.ts";
+import { answerHistory, answerLog, type OwnAnswers } from "../../console/own-answers.ts";
 import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
 import { type Authorize, authorizeBy, signed } from "../../src/client/authorize.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { beyondLoopback, listenersOf } from "../security/listeners.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
@@ -33,16 +36,32 @@ type Served = AsyncDisposable & {
   address: string;
   call: (path: string, asked?: Asked) => ReturnType<typeof ask>;
 };
-type Options = { authorize?: Authorize; patience?: number; path?: string; url?: string };
+type Options = {
+  own?: OwnAnswers;
+  authorize?: Authorize;
+  patience?: number;
+  path?: string;
+  url?: string;
+};
 
 /** Serves an API, and a console that passes its calls on to the API. `path`: the path of the API's URL. */
 async function serve(answer: RequestListener, options: Options = {}): Promise<Served> {
-  const { authorize = unsigned, patience = PATIENCE_MS, path = "" } = options;
+  const { own = {}, authorize = unsigned, patience = PATIENCE_MS, path = "" } = options;
   const api = await startReceiver(answer);
   const url = options.url ?? `http://127.0.0.1:${api.port}${path}`;
   const about: About = { queue: "Shop", url, auth: "none", hasLive: false };
   const pages = consolePages(new Map([["index.html", Buffer.from("<!-- about -->")]]), ASK);
-  const opened = { pages, about, url, authorize, key: KEY, host: HOST, port: 0, patience };
+  const opened = {
+    pages,
+    about,
+    url,
+    own,
+    authorize,
+    key: KEY,
+    host: HOST,
+    port: 0,
+    patience,
+  };
   const { address, stop } = await openProxy(opened);
   return {
     api,
@@ -215,6 +234,26 @@ describe("a call of the console", () => {
       code: "bad-answer",
       detail: expect.stringContaining("answered more than 10485760 bytes"),
     });
+  });
+});
+
+describe("the history", () => {
+  test("is answered to a page with the key, and is no call of the API", async () => {
+    const asked: HistoryAsked[] = [];
+    const history: ReadHistory = async (one) => {
+      asked.push(one);
+      return { why: "nothing is known" };
+    };
+    await using served = await serve(ok, { own: { [HISTORY_PATH]: answerHistory(history) } });
+    const answered = await served.call("/console/history?hours=2&topic=a%20b");
+    expect(answered).toMatchObject({ status: 200, text: '{"why":"nothing is known"}' });
+    for (const query of ["", "?hours=x", "?hours=-1"]) await served.call(`/console/history${query}`);
+    await served.call("/console/history?hours=1e9");
+    expect(asked).toEqual([{ hours: 2, topic: "a b" }, ...[3, 3, 3, 24].map((hours) => ({ hours }))]);
+    for (const headers of [{ [KEY_HEADER]: "" }, { origin: "http://evil.example" }])
+      expect(await served.call("/console/history", { headers })).toMatchObject({ status: 403 });
+    expect(asked).toHaveLength(5);
+    expect(served.api.received).toEqual([]);
   });
 });
 
@@ -497,5 +536,37 @@ describe("the server of minutehand console", () => {
     await expect(openProxy({ ...options, key: KEY, host: HOST, port })).rejects.toThrow(
       `port ${port} of 127.0.0.1 is in use`,
     );
+  });
+});
+
+describe("the log of a job", () => {
+  const LOG = { lines: [{ text: "a line", at: 1 }], isWhole: true };
+
+  test("is read with the key, and not asked of the API", async () => {
+    const asked: string[] = [];
+    const log: Parameters<typeof answerLog>[0] = async (job) => {
+      asked.push(job);
+      return LOG;
+    };
+    await using served = await serve(ok, { own: { [LOGS_PATH]: answerLog(log) } });
+    expect(JSON.parse((await served.call(`${LOGS_PATH}?job=01K`)).text)).toEqual(LOG);
+    const headers = { [KEY_HEADER]: "wrong" };
+    expect(await served.call(`${LOGS_PATH}?job=01K`, { headers })).toMatchObject({ status: 403 });
+    const foreign = { "sec-fetch-site": "cross-site" };
+    expect(await served.call(`${LOGS_PATH}?job=01K`, { headers: foreign })).toMatchObject({ status: 403 });
+    expect(asked).toEqual(["01K"]);
+    expect(served.api.received).toEqual([]);
+  });
+
+  test.each([
+    [new MinutehandError("forbidden", "no right"), 403, "forbidden", "no right"],
+    [new MinutehandError("job-not-found", "no job"), 404, "job-not-found", "no job"],
+    [new MinutehandError("unavailable", "no log"), 502, "unavailable", "no log"],
+    [new Error("odd"), 502, "unavailable", "odd"],
+  ])("says why it cannot be read: %s", async (error, status, code, detail) => {
+    await using served = await serve(ok, { own: { [LOGS_PATH]: answerLog(() => Promise.reject(error)) } });
+    const answered = await served.call(`${LOGS_PATH}?job=01K`);
+    expect(answered.status).toBe(status);
+    expect(problemIn(answered)).toMatchObject({ code, detail });
   });
 });

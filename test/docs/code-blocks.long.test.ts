@@ -86,7 +86,7 @@ for (const { name, path } of written.filter(({ isTest }) => isTest)) {
   });
 }
 
-type Delayed = { data: string; opts: string; delay: string };
+type Delayed = { name: string; data: string; opts: string; delay: string };
 
 /** BullMQ's list of delayed jobs as Redis has it, with the calls that the page's move makes. */
 function bullRedis(jobs: Map<string, Delayed>, due: number) {
@@ -95,7 +95,7 @@ function bullRedis(jobs: Map<string, Delayed>, due: number) {
   return {
     listed,
     zrange: async (...call: unknown[]) => {
-      expect(call).toEqual(["bull:order-timeout:delayed", 0, -1, "WITHSCORES"]);
+      expect(call).toEqual(["bull:order-timeout:delayed", 0, "-1", "WITHSCORES"]);
       // BullMQ adds a counter to the scores of jobs that are due in the same millisecond.
       return [...listed].flatMap((id, count) => [id, String(due * 4096 + count)]);
     },
@@ -115,7 +115,7 @@ async function bullMove() {
   const queue = createTestQueue({ topics: { "order-timeout": { handler: () => {} } } });
   const due = queue.now().getTime() + 3_600_000;
   const delayed = (orderId: string, opts: object = {}): Delayed => ({
-    ...{ data: JSON.stringify({ orderId }), opts: JSON.stringify(opts), delay: "3600000" },
+    ...{ name: "close", data: JSON.stringify({ orderId }), opts: JSON.stringify(opts), delay: "3600000" },
   });
   return { move, orderPaid, queue, due, delayed };
 }
@@ -127,6 +127,7 @@ test("a delayed job of BullMQ is moved to the time of its score with its attempt
     ["order-18", delayed("18")],
     ["order-19", delayed("19")],
     ["repeat:daily:1", delayed("20")],
+    ["mail-1", { ...delayed("21"), name: "mail" }],
   ]);
   const redis = bullRedis(jobs, due);
   jobs.delete("order-19"); // removed after the list was read
@@ -136,7 +137,7 @@ test("a delayed job of BullMQ is moved to the time of its score with its attempt
     ["17", "18"].map((orderId) => ({ key: `order-${orderId}`, body: { orderId }, dueAt: due })),
   );
   expect(queue.jobs().map(({ maxAttempts }) => maxAttempts)).toEqual([4, 1]);
-  expect([...redis.listed]).toEqual(["order-19", "repeat:daily:1"]);
+  expect([...redis.listed]).toEqual(["order-19", "repeat:daily:1", "mail-1"]);
   expect(await orderPaid(queue.client, "17")).toBe(true);
   await move(redis, queue.client);
   expect(queue.jobs().map(({ state }) => state)).toEqual(["cancelled", "scheduled"]);
@@ -163,6 +164,53 @@ test.each([
 
 /** The module of a program of the page about moving. */
 const movingPage = (file: string) => import(join(FOLDER, "docs-guides-coming-from-md", file));
+
+test("one function runs the jobs of a BullMQ worker's names", async () => {
+  const { handler, ran } = await movingPage("names.ts");
+  const queue = createTestQueue({ topics: { close: { handler }, remind: { handler } } });
+  await queue.client.enqueue("close", { orderId: "17" }, { delay: 1 });
+  await queue.client.enqueue("remind", { userId: "ada" }, { delay: 2 });
+  await queue.advance(2);
+  expect(ran).toEqual(["close 17", "remind ada"]);
+});
+
+/** The seconds after the first call at which a mail was sent, if the function was called at each second of `calls`. */
+async function mailsOf(name: string, calls: readonly number[]): Promise<string[]> {
+  const mails = await movingPage("mails.ts");
+  const start = Date.UTC(2026, 0, 1);
+  const sent: string[] = [];
+  const handler = ({ body }: { body: { to: string } }): void => {
+    sent.push(`${body.to} at ${(queue.now().getTime() - start) / 1000}`);
+  };
+  const queue = createTestQueue({ topics: { mail: { handler } }, now: new Date(start) });
+  for (const second of calls) {
+    const passes = second - (queue.now().getTime() - start) / 1000;
+    if (passes > 0) await queue.advance(passes);
+    await mails[name](queue.client, "ada", queue.now().getTime());
+  }
+  await queue.advance("2m");
+  return sent;
+}
+
+test.each([
+  ["once", [0, 0, 1, 2], ["ada at 0", "ada at 1", "ada at 2"]],
+  ["throttled", [0, 1, 4, 6], ["ada at 5", "ada at 11"]],
+  ["throttledAtOnce", [0, 1, 4, 6], ["ada at 0", "ada at 6"]],
+  ["debounced", [0, 1, 4, 8, 20], ["ada at 13", "ada at 25"]],
+])(
+  "the counterpart `%s` of BullMQ's deduplication sends mails as the page says",
+  async (name, calls, sent) => {
+    expect(await mailsOf(name, calls)).toEqual(sent);
+  },
+);
+
+test("the throttled mail of the same window with another body is no error", async () => {
+  const { throttledAtOnce } = await movingPage("mails.ts");
+  const queue = createTestQueue({ topics: { mail: { handler: () => {} } } });
+  await queue.client.enqueue("mail", { other: 1 }, { idempotencyKey: "ada 0", delay: 0 });
+  await throttledAtOnce(queue.client, "ada", 0);
+  expect(queue.jobs()).toHaveLength(1);
+});
 
 type AgendaJob = { _id: number; data: { text: string }; nextRunAt: Date | null; lockedAt?: Date };
 

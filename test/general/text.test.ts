@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { answerBytes, truncate } from "../../src/general/text.ts";
+import { answerBytes, quoted, truncate } from "../../src/general/text.ts";
 
 describe("text", () => {
   it("is cut at whole characters", () => {
@@ -7,6 +7,12 @@ describe("text", () => {
     expect(truncate("abc", 3)).toBe("abc");
     expect(truncate("a\ud800", 9)).toBe("a\ufffd");
     expect(Buffer.byteLength(truncate("😀".repeat(100), 255))).toBe(252);
+  });
+
+  it("is shown in quotes, and a long one with its length", () => {
+    expect(quoted('a "b"\n', 60)).toBe('"a \\"b\\"\\n"');
+    expect(quoted("k".repeat(60), 60)).toBe(`"${"k".repeat(60)}"`);
+    expect(quoted("k".repeat(1300), 60)).toBe(`"${"k".repeat(60)}…" (1,300 characters)`);
   });
 
   it.each([

@@ -59,6 +59,8 @@ describe("an erase", () => {
   test("is logged with its caller", async () => {
     const api = createApi();
     await erase(api, { tag });
-    expect(api.logged).toEqual([expect.stringContaining('a decision: {"call":"erase"')]);
+    expect(api.logged).toEqual([
+      expect.stringContaining('a call changed a topic, a schedule or many jobs: {"call":"erase"'),
+    ]);
   });
 });

@@ -182,7 +182,7 @@ test("a refused tag of an unchanged job is not called a change", async () => {
     (await api.call("DELETE", `/jobs/${id}`, { headers: seen(tag) })).json.detail;
   for (const tag of ['W/"0"', '"9"', '""'])
     expect(await cancelIt(tag)).toBe(
-      `job ${id} must be as If-Match says: it has revision 0 now, which no tag without W/ names`,
+      `job ${id} is not as If-Match says: it has revision 0 now. Read the job again, and send its ETag; a tag that begins with W/ names no revision`,
     );
   expect(await cancelIt("*, *")).toBe(
     'if-match must be one * or entity tags in quotes, such as "3", got "*, *"',

@@ -40,8 +40,8 @@ describe("an event of API Gateway", () => {
     const body = JSON.stringify({ action: "cancel", topic: "orders" });
     await handler(eventOf("POST", "/jobs/bulk", { body }));
     expect(logged).toEqual([
-      `a decision: ${JSON.stringify({ call: "pauseTopic", topic: "orders", caller: userArn })}`,
-      `a decision: ${JSON.stringify({ call: "bulk", topic: "orders" })}`,
+      `a call changed a topic, a schedule or many jobs: ${JSON.stringify({ call: "pauseTopic", topic: "orders", caller: userArn })}`,
+      `a call changed a topic, a schedule or many jobs: ${JSON.stringify({ call: "bulk", topic: "orders" })}`,
     ]);
   });
 

@@ -101,15 +101,15 @@ describe("a cursor that no answer had", () => {
   };
 
   test.each([
-    ["", ""],
-    ["AAAA", "AAAA"],
-    ["AAAA.short", "AAAA.short"],
-    [".AAAAAAAA", ".AAAAAAAA"],
-    ["AAAA.AAAAAAAA.1", "AAAA.AAAAAAAA.1"],
-    ["x".repeat(100), "x".repeat(60)],
+    ["", '"'],
+    ["AAAA", 'AAAA"'],
+    ["AAAA.short", 'AAAA.short"'],
+    [".AAAAAAAA", '.AAAAAAAA"'],
+    ["AAAA.AAAAAAAA.1", 'AAAA.AAAAAAAA.1"'],
+    ["x".repeat(100), `${"x".repeat(60)}…" (100 characters)`],
   ])("%j is refused as such, and not as the cursor of another request", async (text, shown) => {
     expect(await answers(text)).toEqual([
-      `cursor must be the cursor of an earlier answer, or be left out for the first page, got "${shown}"`,
+      `cursor must be the cursor of an earlier answer, or be left out for the first page, got "${shown}`,
     ]);
   });
 

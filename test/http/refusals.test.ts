@@ -284,7 +284,7 @@ test("a receipt that nobody answered is shown", async () => {
     expect(
       (await call("POST", `/topics/work/${action}`, { body: { receipt: "x".repeat(99) } })).json,
     ).toMatchObject({
-      detail: `receipt must be a receipt that receive answered, got "${"x".repeat(60)}"`,
+      detail: `receipt must be a receipt that receive answered, got "${"x".repeat(60)}…" (99 characters)`,
     });
 });
 

@@ -95,6 +95,29 @@ describe("a topic with notify", () => {
   });
 });
 
+describe("an event bus of another place", () => {
+  const env = { account: "123456789012", region: "eu-central-1" };
+  const onBus = (place: string, stackEnv: object = { env }) => {
+    const stack = new Stack(new App(), "Shop", stackEnv);
+    const eventBus = EventBus.fromEventBusArn(stack, "Bus", `arn:aws:events:${place}:event-bus/shop`);
+    return () => new DelayQueue(stack, "Jobs", { eventBus, topics: { orders: { notify: ["completed"] } } });
+  };
+
+  it.each([
+    ["eu-central-1:210987654321", "account 210987654321"],
+    ["us-east-1:123456789012", "region us-east-1"],
+  ])("is refused: %s", (place, said) => {
+    expect(onBus(place)).toThrow(
+      `eventBus must be in the account and region of the queue, is in ${said}: give`,
+    );
+  });
+
+  it("is taken if it is that of the queue, or if synth does not know the queue's", () => {
+    expect(onBus("eu-central-1:123456789012")).not.toThrow();
+    expect(onBus("eu-central-1:210987654321", {})).not.toThrow();
+  });
+});
+
 it("without notify no function knows of a bus or may put events", () => {
   const template = shop(QUIET);
   expect(putters(template)).toEqual([]);

@@ -69,6 +69,40 @@ test("a topic with a consumer is not reported, whatever waits", async () => {
   expect(lines).toEqual([]);
 });
 
+test("a target that the stack does not have is reported, and a version or an alias of one that it has is not", async () => {
+  bundle("jobHandler");
+  const target = (arn: string) => ({
+    ...mail(),
+    environment: { ...environment, MINUTEHAND_TARGET: arn },
+  });
+  const here = functionSpec("Send");
+  await advise(shop({ eventSources: [source], functions: [target(`${here.arn}:live`), here] }));
+  expect(lines).toEqual([]);
+  await advise(
+    shop({ eventSources: [source], functions: [target("arn:aws:lambda:us-east-1:0:function:far")] }),
+  );
+  expect(lines).toEqual([
+    'warning: the target of topic "mail" does not run here: its jobs fail, because the stack has no function arn:aws:lambda:us-east-1:0:function:far',
+  ]);
+});
+
+test("a webhook topic whose URL leads to another machine is reported once", async () => {
+  const topics = {
+    far: { webhook: { url: "https://shop.example/jobs" } },
+    near: { webhook: { url: "http://127.0.0.1:3000/jobs" } },
+    given: { webhook: {} },
+    work: { consumer: "pull" },
+  };
+  const spec = (name: string) => ({
+    ...functionSpec(name),
+    environment: { ...environment, MINUTEHAND_POLICY: JSON.stringify({ topics }) },
+  });
+  await advise(shop({ functions: [spec("Tick"), spec("Api")] }));
+  expect(lines).toEqual([
+    'warning: jobs of topic "far" without a callbackUrl call https://shop.example/jobs, which is not on this machine',
+  ]);
+});
+
 test("a handler that is not wrapped is reported once, though the synthesis warns of it too", async () => {
   bundle("export const handler=async()=>{}");
   const warnings = ["the handler of … [ack: minutehand:not-wrapped:mail]"];

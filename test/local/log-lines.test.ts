@@ -186,3 +186,20 @@ test("texts of handlers and receivers cannot control the terminal", () => {
   expect(event("failed", { attempt: 1, error })).toBe(`12:00:05.004  work  01K  failed attempt 1: ${shown}`);
   expect(formatLogLine("reminders", `\t${error}`, NOW)?.text).toBe(`12:00:05.004  reminders  \t${shown}`);
 });
+
+test("a line says which event it is about, and has the whole traces of its errors", () => {
+  const stack =
+    "Error: no\n    at own (/app/asset.1/own.ts:1:2)\n    at lib (/app/asset.1/node_modules/x/y.js:3:4)";
+  const cause = { message: "why", stack: "Error: why\n    at z (/app/asset.1/z.ts:5:6)" };
+  const record = { message: "job threw", type: "threw", topic: "work", id: "01K", attempt: 1 };
+  const text = JSON.stringify({ ...record, error: { message: "no", stack, cause } });
+  expect(formatLogLine("work", text, NOW, "/app/asset.1")).toMatchObject({
+    job: "01K",
+    event: { type: "threw" },
+    trace:
+      "Error: no\n    at own (own.ts:1:2)\n    at lib (node_modules/x/y.js:3:4)\ncaused by Error: why\n    at z (z.ts:5:6)",
+  });
+  const other = formatLogLine("work", JSON.stringify({ message: "hello", type: "threw", id: "01K" }), NOW);
+  expect(other).not.toHaveProperty("event");
+  expect(other).not.toHaveProperty("trace");
+});

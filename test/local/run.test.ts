@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -58,6 +66,18 @@ test("a start in a folder without an app leaves no folder behind", async () => {
   expect(await once(runner, "close")).toEqual([1, null]);
   expect(said()).toMatch(/^minutehand: there is no .*cdk\.json that names the app/);
   expect(readdirSync(root)).toEqual([]);
+});
+
+test("a folder with minutehand.json and no cdk.json needs no --app", async () => {
+  const bin = join(root, "node_modules", ".bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "minutehand"), '#!/bin/sh\necho "Error: ran $1"\nexit 3\n', { mode: 0o755 });
+  writeFileSync(join(root, "minutehand.json"), "{}");
+  const { said } = start();
+  expect(await once(runner, "close")).toEqual([1, null]);
+  expect(said()).toContain(
+    "minutehand: synthesising failed: `minutehand template` ended with 3: Error: ran template\n",
+  );
 });
 
 test("--debug prints the stack trace of a failure that the user can fix", async () => {

@@ -10,7 +10,16 @@ const NAME = "the program for BullMQ";
 const PAGE = "docs/guides/coming-from.md";
 const TSC = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2023"];
 
-/** Compiles the program of the guide that is to be moved, with BullMQ's own types: so it is a program that people can have. */
+/** The clients of Redis that the guide's move must take. */
+const REDIS = `import type { Redis as Five } from "ioredis-5";
+import type { Redis as Six } from "ioredis-6";
+export const taken = (five: Five, six: Six): Redis[] => [five, six];
+`;
+
+/**
+ * Compiles the program of the guide that is to be moved, with BullMQ's own types: so it is a program that people can have. Compiles the move's
+ * type of Redis with the types of ioredis.
+ */
 export async function checkBullMq(session: Session): Promise<void> {
   session.progress(NAME);
   const cwd = join(session.folder, "bullmq");
@@ -18,15 +27,24 @@ export async function checkBullMq(session: Session): Promise<void> {
   const files = found.map((block) => fileOf(block) ?? "");
   if (files.join() !== "before/orders.ts")
     throw new LocalError(`${PAGE} must show one program, has ${files}`);
-  for (const block of found) {
-    const file = join(cwd, fileOf(block) ?? "");
+  const texts = Object.fromEntries(found.map((block) => [fileOf(block) ?? "", block.text]));
+  for (const [name, text] of Object.entries({ ...texts, "redis.ts": `${redisType()}\n${REDIS}` })) {
+    const file = join(cwd, name);
     mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, block.text);
+    writeFileSync(file, text);
   }
   writeFileSync(join(cwd, "package.json"), JSON.stringify({ private: true, type: "module" }));
   const run = (command: string, ...args: readonly string[]): Promise<void> =>
     session.run({ name: `${NAME}: ${command}`, command, args, cwd, env: plainEnvironment() });
-  const packages = ["bullmq@6.7.0", versionOf("typescript"), versionOf("@types/node")];
+  const redis = ["ioredis-5@npm:ioredis@5.11.1", "ioredis-6@npm:ioredis@6.0.0"];
+  const packages = ["bullmq@6.7.0", ...redis, versionOf("typescript"), versionOf("@types/node")];
   await run("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", ...packages);
-  await run("npx", "--no-install", "tsc", ...TSC, "--types", "node", ...files);
+  await run("npx", "--no-install", "tsc", ...TSC, "--types", "node", ...files, "redis.ts");
+}
+
+function redisType(): string {
+  const move = blocksOf(PAGE, readPage(PAGE)).find((block) => fileOf(block) === "move.ts");
+  const [type] = /^type Redis = [\s\S]*?^};$/m.exec(move?.text ?? "") ?? [];
+  if (type === undefined) throw new LocalError(`move.ts of ${PAGE} must have the type Redis`);
+  return type;
 }

@@ -77,7 +77,7 @@ async function startMerchant(
   return { url, server };
 }
 
-/** In each language, the producer files a thumbnail and the worker makes it. */
+/** In each language, the producer files a thumbnail and the worker makes it. In TypeScript, the client is the producer. */
 async function playPrograms(
   session: Session,
   client: Client<Topics>,
@@ -97,6 +97,10 @@ async function playPrograms(
     await run("worker", url, "--once");
     await until(client, id, "done");
   }
+  const { id } = await client.enqueue("thumbnail", { image: "pull.png", width: 120 }, { delay: 1 });
+  const args = [join("pull", "worker.ts"), url, "--once"];
+  await session.run({ name: "TypeScript worker", command: process.execPath, args, cwd, env });
+  await until(client, id, "done");
 }
 
 async function fileJobs(client: Client<Topics>): Promise<{ id: string }[]> {

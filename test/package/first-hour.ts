@@ -99,7 +99,6 @@ export async function playVitest(session: Session, tarball: string): Promise<voi
     target: "es2024",
     strict: true,
     outDir: "dist",
-    types: ["node"],
     skipLibCheck: true,
   };
   const files = {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inConsole, logsIn, logUrl, logVariables } from "../../src/settings/log-groups.ts";
+import { inConsole, logPlaceIn, logsIn, logUrl, logVariables } from "../../src/settings/log-groups.ts";
 
 const GROUPS = { "order-timeout": "Shop-JobsHandlerordertimeoutLog1A2B-Xy12", mail: "/aws/lambda/Mail" };
 
@@ -38,4 +38,27 @@ test.each([
   ["us-gov-west-1", "us-gov-west-1.console.amazonaws-us-gov.com"],
 ])("the console of %s is %s", (region, host) => {
   expect(new URL(logUrl(region, "Mail", "x")).host).toBe(host);
+});
+
+test.each(["eu-central-1", "cn-north-1", "us-gov-west-1"])(
+  "an address of the console of %s can be read",
+  (region) => {
+    const url = logUrl(region, inConsole("/aws/lambda/Mäil $1%"), '"01K" + x', 1_772_355_600_000);
+    expect(logPlaceIn(url)).toEqual({
+      ...{ region, group: "/aws/lambda/Mäil $1%", pattern: '"01K" + x', start: 1_772_355_600_000 },
+    });
+  },
+);
+
+test.each([
+  "",
+  "https://example.com/",
+  logUrl("eu-central-1", "Mail", "x"),
+  logUrl("eu-central-1", "Mail", "x", 1).replace("https", "http"),
+  logUrl("eu-central-1", "Mail", "x", 1).replace("eu-central-1.console", "evil.example"),
+  logUrl("eu-central-1", "Mail", "x", 1).replaceAll("eu-central-1", "eu@evil"),
+  logUrl("eu-central-1", "Mail", "x", 1).replace("log-events", "streams"),
+  logUrl("eu-central-1", "Mail$ZZ", "x", 1),
+])("another address names no log: %s", (url) => {
+  expect(logPlaceIn(url)).toBeUndefined();
 });

@@ -141,6 +141,12 @@ export async function schemasOfTopics(): Promise<unknown[]> {
   return [typed satisfies Client<{ "order-timeout": { orderId: string } }>];
 }
 
+/** One function for several topics. */
+const ofBoth = consumer<Topics, "order-timeout" | "refund">((job) =>
+  job.topic === "refund" ? job.body.refundId : job.body.orderId,
+);
+createTestQueue<Topics>({ topics: { "order-timeout": { handler: ofBoth }, refund: { handler: ofBoth } } });
+
 export async function testKit(): Promise<string[]> {
   const typed = createTestQueue<Topics>({
     topics: {

@@ -118,6 +118,8 @@ export async function ungranted(worker: DirectWorker<Topics>, producer: DirectCl
 consumer<Topics, "order">(() => {});
 // Property 'refundId' does not exist on type '{ orderId: string; }'.
 consumer<Topics, "order-timeout">((job) => job.body.refundId);
+// Property 'refundId' does not exist on type '{ orderId: string; }'.
+consumer<Topics, keyof Topics>((job) => job.topic === "order-timeout" && job.body.refundId);
 
 // Property 'getTime' does not exist on type 'string'.
 consumer<{ at: Date }>((job) => job.body.at.getTime());

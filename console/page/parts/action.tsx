@@ -2,6 +2,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { MinutehandError, messageOf } from "../../../src/core/errors.ts";
 import { refresh } from "../api.ts";
+import { about } from "../server.ts";
 import { forgetNotice, type Notice, say } from "../state.ts";
 import { ReasonField, type Why, whyOf } from "./reason-field.tsx";
 import { addresses } from "./search.ts";
@@ -14,8 +15,8 @@ type Props = {
   /** What will happen, as a question, such as `Cancel this job?` */
   readonly title: string;
   readonly children: ComponentChildren;
-  /** Does the action, and answers what it did. If it throws an error, the dialog shows the error. */
-  readonly run: (why: Why) => Promise<Notice | string>;
+  /** Does the action, and answers what it did, if the page does not show that elsewhere. The dialog shows an error that it throws. */
+  readonly run: (why: Why) => Promise<Notice | string | undefined>;
   /** Whether the user may say why. */
   readonly takesReason?: boolean;
   /** The text of the dialog's button, which starts the action. Default: `label`. */
@@ -30,9 +31,13 @@ type Props = {
   readonly onClose?: () => void;
 };
 
+/** Why nothing can be changed in a console that was started with `--view-only`. Its server refuses changes too. */
+export const VIEW_ONLY = "this console is view only, and changes nothing";
+
 /** A dialog first says what the action will do. It shows the API's error. Afterwards the page says what the action did. */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
-  const { of, title, children, run, takesReason, isDangerous, impossible, onOpen, onClose } = props;
+  const { of, title, children, run, takesReason, isDangerous, onOpen, onClose } = props;
+  const impossible = about.isViewOnly ? VIEW_ONLY : props.impossible;
   const [isOpen, setOpen] = useState(props.isOpenAtOnce === true);
   return (
     <>
@@ -123,7 +128,7 @@ function useSubmit(
     setRunning(true);
     try {
       const done = await run();
-      say(typeof done === "string" ? { text: done } : done);
+      if (done !== undefined) say(typeof done === "string" ? { text: done } : done);
       dialog.current?.close();
     } catch (thrown) {
       if (dialog.current?.open) setError(thrown);

@@ -1,120 +1,93 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { BulkResult } from "../../../src/client/answers.ts";
-import type { BulkRequest } from "../../../src/client/options.ts";
-import { type Counting, jobsText, selectionText, useChange, useCount, WORDS } from "../bulk-calls.ts";
+import type { Change } from "../../carried.ts";
+import { startAction } from "../actions.ts";
+import {
+  type CountLine,
+  changeableIn,
+  chosenLines,
+  isCounted,
+  jobsText,
+  planOf,
+  useCount,
+} from "../bulk-calls.ts";
+import { selectionText, wordsOf } from "../bulk-words.ts";
 import { Action } from "./action.tsx";
+import { CountedLines } from "./counted-lines.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
-import { Time } from "./time.tsx";
+import { type Labels, Several, type Which, whichLines } from "./several.tsx";
 
 type Props = {
   readonly label: string;
-  readonly request: BulkRequest;
+  readonly change: Change;
+  readonly which: Which;
   /** What happens to the jobs, such as `become due now`. */
   readonly effect: string;
   readonly isDangerous?: boolean;
   readonly takesRate?: boolean;
+  /** Whether the user may add further tags and groups. */
+  readonly takesSeveral?: boolean;
   readonly isReady?: boolean;
   readonly impossible?: string | undefined;
   readonly children?: ComponentChildren;
 };
 
-/** First counts the jobs and changes nothing. Then shows the progress, what was skipped and why, and continues an interrupted change. */
-export function BulkAction({ label, request, effect, isReady = true, ...props }: Props) {
-  const { isDangerous, takesRate, impossible, children } = props;
+/** First counts the jobs and changes nothing. Then the server of the console changes them, and each view shows how far it is. */
+export function BulkAction({ label, change, which, effect, isReady = true, ...props }: Props) {
+  const { isDangerous, takesRate, takesSeveral, impossible, children } = props;
   const [rate, setRate] = useState("");
-  const counting = useCount(request);
-  const changing = useChange(request, counting.counted, rateOf(rate));
-  const { changeable, isCounted } = counting;
-  const { sums, isRunning, cursor } = changing;
-  const { asks, done: past } = WORDS[request.action];
-
-  function count(): void {
-    changing.forget();
-    void counting.count();
-  }
-
+  const { lines, count, choose, stop, labels, setLabels } = useLines(change, which);
+  const changeable = changeableIn(lines);
+  const chosen = chosenLines(lines);
+  const isAllCounted = lines.length > 0 && lines.every(isCounted);
   return (
     <Action
       label={label}
-      title={`${asks} of ${selectionText(request)}?`}
-      confirm={cursor === undefined ? `${label}: ${jobsText(changeable)}` : "Go on"}
+      title={`${wordsOf(change).asks} of ${selectionText((chosen.length > 0 ? chosen : lines).map(({ asked }) => asked))}?`}
+      confirm={`${label}: ${jobsText(changeable)}`}
       isDangerous={isDangerous === true}
-      isReady={isReady && isCounted && changeable > 0}
-      impossible={isRunning ? `it still runs: ${jobsText(sums?.changed ?? 0)} ${past} so far` : impossible}
-      onOpen={count}
-      onClose={counting.stop}
+      isReady={isReady && isAllCounted && changeable > 0}
+      impossible={impossible}
+      onOpen={() => setLabels({ tags: which.tag ?? "", groups: which.group ?? "" })}
+      onClose={stop}
       takesReason
-      run={changing.run}
+      run={async (why) => {
+        const perSecond = rateOf(rate);
+        const pace = perSecond === undefined ? {} : { ratePerSecond: perSecond };
+        await startAction(planOf({ ...change, ...pace, ...why }, lines));
+        // The bar of actions says what becomes of it.
+        return undefined;
+      }}
     >
       {children}
-      {takesRate && <RateField value={rate} onChange={setRate} jobs={isCounted ? changeable : undefined} />}
-      <div role="status">
-        <Counted {...{ counting, request, effect, count }} />
-        {sums && <Progress {...{ sums, past, isRunning }} />}
-      </div>
+      {takesRate && (
+        <RateField value={rate} onChange={setRate} jobs={isAllCounted ? mostOf(lines) : undefined} />
+      )}
+      {takesRate && lines.length > 1 && (
+        <p class="quiet">Each line below has this rate, and they start at the same time.</p>
+      )}
+      {takesSeveral && <Several labels={labels} onChange={setLabels} />}
+      <CountedLines {...{ lines, choose, effect }} action={change.action} again={count} />
     </Action>
   );
 }
 
-function Progress({ sums, past, isRunning }: { sums: BulkResult; past: string; isRunning: boolean }) {
-  return (
-    <p>
-      <progress max={100} value={shareOf(sums)} aria-label="Share of the range that is done" />{" "}
-      {jobsText(sums.changed)} {past}
-      {isRunning && ". If you close this dialog, the change goes on"}
-    </p>
-  );
+/** The counted lines of a plan. They are counted again when the user names other tags or groups. */
+function useLines(change: Change, which: Which) {
+  const [labels, setLabels] = useState({ tags: "", groups: "" });
+  const { count, ...counting } = useCount(change);
+  return {
+    ...counting,
+    labels,
+    count: () => void count(whichLines(which, labels)),
+    setLabels(given: Labels) {
+      setLabels(given);
+      void count(whichLines(which, given));
+    },
+  };
 }
 
-type CountedProps = Pick<Props, "request" | "effect"> & {
-  readonly counting: Counting;
-  readonly count: () => void;
-};
-
-function Counted({
-  counting: { counted, isCounted, changeable, trouble },
-  request,
-  effect,
-  count,
-}: CountedProps) {
-  if (trouble !== undefined) return <CountFailed trouble={trouble} again={count} />;
-  if (counted === undefined || !isCounted) {
-    return (
-      <p>
-        Counting the jobs: {jobsText(counted?.matched ?? 0)} so far
-        {counted && `, ${shareOf(counted)} % of the range read`} …
-      </p>
-    );
-  }
-  return (
-    <p>
-      <strong>{jobsText(changeable)}</strong> of <strong>{selectionText(request)}</strong>
-      {request.action === "redrive" ? " that died since " : " due from "}
-      <Time at={counted.from} show="time" />
-      {request.action !== "redrive" && (
-        <>
-          {" "}
-          until <Time at={counted.to} show="time" />
-        </>
-      )}{" "}
-      {effect}.
-    </p>
-  );
-}
-
-function CountFailed({ trouble, again }: { trouble: string; again: () => void }) {
-  return (
-    <div class="failure">
-      <p>The jobs could not be counted: {trouble}</p>
-      <button type="button" onClick={again}>
-        Count again
-      </button>
-    </div>
-  );
-}
-
-function shareOf({ from, to, reached }: BulkResult): number {
-  const [begin, end, at] = [Date.parse(from), Date.parse(to), Date.parse(reached)];
-  return Math.floor((100 * (at - begin)) / Math.max(end - begin, 1));
+/** The rate is for each line of the plan, so the longest line says how long the starts take. */
+function mostOf(lines: readonly CountLine[]): number {
+  return Math.max(...lines.map((line) => changeableIn([line])));
 }

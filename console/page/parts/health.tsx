@@ -1,3 +1,4 @@
+import { queueTime } from "../clock.ts";
 import { needsOf } from "../needs.ts";
 import { useSchedules, useTopics } from "../reads.ts";
 import { now, zone } from "../state.ts";
@@ -22,7 +23,10 @@ function useHealth(): { severity: "good" | "warn" | "bad" | "unknown"; text: str
     return { severity: "unknown", text: topics.error ? "Not read" : "Reading …" };
   // What was read last says nothing about the present, so it is not called good or bad.
   if (topics.error ?? topics.failureReason) {
-    return { severity: "unknown", text: `As of ${timeText(topics.dataUpdatedAt, now.value, zone.value)}` };
+    return {
+      severity: "unknown",
+      text: `As of ${timeText(queueTime(topics.dataUpdatedAt), now.value, zone.value)}`,
+    };
   }
   const needs = needsOf(topics.data, schedules.data ?? []);
   if (needs.length === 0) return { severity: "good", text: "All is calm" };

@@ -1,5 +1,7 @@
 /** The icons of the page, from https://lucide.dev. A text beside an icon says the same, so screen readers skip the icons. */
 export {
+  ArrowDown,
+  ArrowUp,
   Ban,
   CalendarClock,
   ChartGantt,
@@ -19,5 +21,6 @@ export {
   Search,
   Send,
   SquarePlus,
+  TriangleAlert,
   X,
 } from "lucide-preact";

@@ -1,13 +1,12 @@
 import { useState } from "preact/hooks";
-import type { BulkRequest } from "../../../src/client/options.ts";
-import { type JobSelection, untrackedTrouble } from "../reads.ts";
+import { type JobSelection, untrackedTrouble, useTopics } from "../reads.ts";
+import { readShift } from "../shift-words.ts";
 import { now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
-import { HOUR, isoAt } from "../times.ts";
+import { durationText, HOUR, isoAt } from "../times.ts";
 import { BulkAction } from "./bulk-action.tsx";
+import type { Which } from "./several.tsx";
 import { TimeField } from "./time-field.tsx";
-
-type Chosen = Pick<BulkRequest, "topic" | "tag" | "group" | "from" | "to">;
 
 /** The range of the list, for calls that have another range by default: without a range the API lists the jobs of the next hour. */
 export function listedRange(from = "", to = ""): { from: string; to: string } {
@@ -17,62 +16,115 @@ export function listedRange(from = "", to = ""): { from: string; to: string } {
   return { from: isoAt(begin), to: to === "" ? isoAt(begin + HOUR) : to };
 }
 
-export function Bulks({ selection: { topic = "", tag, group, from, to } }: { selection: JobSelection }) {
-  const impossible = topic === "" ? "choose a topic first" : untrackedTrouble(topic);
-  const place = from || to ? "in this range" : "due in the next hour";
-  const chosen = {
-    topic,
-    ...(tag ? { tag } : {}),
-    ...(group ? { group } : {}),
-    ...listedRange(from, to),
-  };
+/** The actions on all jobs of the list. They stay in sight while the list is scrolled. */
+export function Bulks({
+  selection: { topic = "", state, tag, group, from, to },
+}: {
+  selection: JobSelection;
+}) {
+  const topics = useTopicsOf(topic);
+  const impossible = topic === "" ? undefined : untrackedTrouble(topic);
+  const labels = { ...(tag ? { tag } : {}), ...(group ? { group } : {}) };
+  const which = { topics, ...labels, ...listedRange(from, to) };
+  const given = { which, takesSeveral: true, impossible };
+  const jobs = `All waiting jobs ${from || to ? "in this range" : "of the next hour"}`;
   return (
-    <section aria-labelledby="bulks-title">
-      <h2 id="bulks-title">Change all jobs of this topic, tag, group and range</h2>
+    <section class="bulks" aria-label="Actions on all jobs of this selection">
       <p class="quiet">
-        These actions change the waiting jobs {place}, whatever the state filter says. They count the jobs
-        first.
+        {impossible === undefined
+          ? `${jobs}${state ? ", whatever the state filter says" : ""}:`
+          : `Not possible: ${impossible}.`}
       </p>
       <div class="buttons">
         <BulkAction
+          {...given}
           label="Run all now"
-          request={{ action: "run", ...chosen }}
+          change={{ action: "run" }}
           effect="become due at once, or at the rate above"
           takesRate
-          impossible={impossible}
         />
-        <MoveAll chosen={chosen} impossible={impossible} />
+        <MoveAll {...given} />
+        <ShiftAll {...given} />
         <BulkAction
+          {...given}
           label="Cancel all"
-          request={{ action: "cancel", ...chosen }}
+          change={{ action: "cancel" }}
           effect="will not run. A cancelled job cannot be brought back"
           isDangerous
-          impossible={impossible}
         />
-        {impossible && (
-          <span class="quiet">{topic === "" ? "Choose a topic first." : `Not possible: ${impossible}.`}</span>
-        )}
       </div>
     </section>
   );
 }
 
-type MoveProps = { readonly chosen: Chosen; readonly impossible: string | undefined };
+/** The topic of the list, or all topics whose jobs can be changed. */
+function useTopicsOf(topic: string): string[] {
+  const { data = [] } = useTopics();
+  if (topic !== "") return [topic];
+  return data.flatMap((one) => (one.policy.tracking === "full" ? [one.topic] : []));
+}
 
-function MoveAll({ chosen, impossible }: MoveProps) {
+type Given = {
+  readonly which: Which;
+  readonly takesSeveral: boolean;
+  readonly impossible: string | undefined;
+};
+
+function MoveAll(given: Given) {
   const [words, setWords] = useState("");
   const time = readJobTime(words, now.value, zone.value);
   return (
     <BulkAction
+      {...given}
       label="Move all"
-      request={{ action: "move", ...chosen, ...(time ?? { delay: 0 }) }}
+      change={{ action: "move", ...(time ?? { delay: 0 }) }}
       effect="move to the time above, all to the same moment or at the rate above"
       takesRate
       isReady={time !== undefined}
-      impossible={impossible}
     >
       <TimeField label="New time" isOfJob value={words} onChange={setWords} />
       <p>All jobs move to the same moment. Words such as "in 30 minutes" count from now.</p>
     </BulkAction>
   );
+}
+
+/** Shifts that a button fills in. */
+const SHIFTS = ["-1h", "+1h", "+2h", "+1d"];
+
+function ShiftAll(given: Given) {
+  const [words, setWords] = useState("+1h");
+  const shift = readShift(words);
+  return (
+    <BulkAction
+      {...given}
+      label="Shift all"
+      change={{ action: "move", shift: shift?.text ?? "1h" }}
+      effect={`become due ${shift === undefined ? "…" : shiftText(shift.ms)}, each as far from the others as before`}
+      isReady={shift !== undefined && shift.ms !== 0}
+    >
+      <div class="field">
+        <label>
+          Hours, or a duration such as -30m
+          <input value={words} onInput={(event) => setWords(event.currentTarget.value)} />
+        </label>
+        <p class={shift === undefined ? "wrong" : "quiet"} aria-live="polite">
+          {shift === undefined
+            ? 'must be hours such as "2" or "-0.5", or a duration such as "-30m"'
+            : shiftText(shift.ms)}
+          {shift !== undefined && shift.ms < 0 && ". A job whose new time has passed becomes due at once"}
+        </p>
+      </div>
+      <div class="buttons">
+        {SHIFTS.map((text) => (
+          <button key={text} type="button" onClick={() => setWords(text)}>
+            {text}
+          </button>
+        ))}
+      </div>
+    </BulkAction>
+  );
+}
+
+function shiftText(ms: number): string {
+  return `${durationText(Math.abs(ms))} ${ms < 0 ? "earlier" : "later"}`;
 }

@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
+import { clock } from "../clock.ts";
+import type { ShownState } from "../shown-state.ts";
 import { isNarrow } from "../state.ts";
+import { HOUR, isoAt } from "../times.ts";
 import { Choice } from "./choice.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { useSearch } from "./search.ts";
@@ -9,6 +12,14 @@ import { TopicField } from "./topic-field.tsx";
 export const JOB_STATES: readonly JobSummary["state"][] = [
   ...(["scheduled", "running", "done", "cancelled", "dead", "expired", "handed-off"] as const),
 ];
+
+/** States that the API judges but does not store. The page looks for them among the scheduled jobs. */
+export const SEEN_STATES = ["late", "held", "retrying"] as const satisfies readonly ShownState[];
+
+/** From an hour ago to an hour ahead: late jobs are due before now. */
+export function aroundNow(): { from: string; to: string } {
+  return { from: isoAt(clock() - HOUR), to: isoAt(clock() + HOUR) };
+}
 
 /** The filters. Where they would take half of the window, they are folded, and their names and values are in one line. */
 export function Filters() {
@@ -27,6 +38,7 @@ export function Filters() {
 
 function FilterFields() {
   const [query, change] = useSearch();
+  const isRanged = Boolean(query.from || query.to);
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       <TopicField value={query.topic ?? ""} none="all topics" onChange={(topic) => change({ topic })} />
@@ -34,8 +46,10 @@ function FilterFields() {
         <Choice
           label="State"
           value={query.state ?? ""}
-          options={JOB_STATES}
-          onChange={(state) => change({ state })}
+          options={[...JOB_STATES, ...SEEN_STATES]}
+          onChange={(state) =>
+            change({ ...((state === "late" || state === "held") && !isRanged && aroundNow()), state })
+          }
           none="all states"
         />
       </div>

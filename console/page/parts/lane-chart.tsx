@@ -5,12 +5,13 @@ import { type Buckets, KINDS, type Kind, type Range, stacked, tallestOf } from "
 import { colourOf } from "./colours.ts";
 
 const COLOURS: Readonly<Record<Kind, `--${string}`>> = {
-  done: "--good",
-  failed: "--bad",
-  running: "--accent",
-  late: "--late",
-  due: "--due",
-  held: "--warn",
+  done: "--good-fill",
+  failed: "--bad-fill",
+  running: "--accent-fill",
+  late: "--late-fill",
+  retrying: "--retry-fill",
+  due: "--due-fill",
+  held: "--held-fill",
 };
 
 /** What `scale` gets from the view: the range that is shown, and a way to follow it without drawing the view again. */
@@ -24,6 +25,8 @@ type Props = {
   readonly step: number;
   readonly scale: Scale;
   readonly height: number;
+  /** How many jobs a bar of the full height has. Default: the tallest bar of this lane. */
+  readonly most?: number | undefined;
   readonly hasAxis?: boolean;
   /** What the chart shows, for those who do not see it. */
   readonly label: string;
@@ -33,7 +36,7 @@ type Props = {
 export const AXIS_EDGE = 30;
 
 /** The bars of a lane, stacked by kind. A change of the range only moves what is drawn, so zooming stays fast. */
-export function LaneChart({ buckets, step, scale, height, hasAxis, label }: Props) {
+export function LaneChart({ buckets, step, scale, height, most, hasAxis, label }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<uPlot | undefined>(undefined);
   const [colours, timeZone] = [isDark.value, zone.value];
@@ -63,10 +66,10 @@ export function LaneChart({ buckets, step, scale, height, hasAxis, label }: Prop
     const { times, sums } = stacked(buckets, step);
     // The last kind is the highest bar, so it is drawn first.
     plot.setData([times.map((time) => (time + step / 2) / 1000), ...sums.toReversed()], false);
-    plot.setScale("y", { min: 0, max: tallestOf(buckets) });
+    plot.setScale("y", { min: 0, max: most ?? tallestOf(buckets) });
     const { from, to } = scale.get();
     plot.setScale("x", { min: from / 1000, max: to / 1000 });
-  }, [buckets, step, scale, colours, timeZone, height, hasAxis]);
+  }, [buckets, step, scale, most, colours, timeZone, height, hasAxis]);
   return <div ref={place} role="img" aria-label={label} class={hasAxis ? "axis" : undefined} />;
 }
 

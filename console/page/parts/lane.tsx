@@ -22,24 +22,28 @@ const HEIGHT = 40;
 export const NO_BUCKETS: Buckets = new Map();
 
 type Props = {
-  readonly topic: string;
+  /** `undefined`: the lane of all topics. */
+  readonly topic: string | undefined;
   readonly buckets: Buckets;
   readonly step: number;
   readonly axis: Scale & { readonly settled: Range };
   /** Why the numbers are not complete, such as `counting …`. */
   readonly unread: string | undefined;
   readonly jobs: readonly JobSummary[] | undefined;
+  /** How many jobs a bar of the full height has. */
+  readonly most: number;
+  /** How many jobs may start in the time of one bar. */
+  readonly limit?: number | undefined;
 };
 
-export function Lane({ topic, buckets, step, axis, unread, jobs }: Props) {
+export function Lane({ topic, buckets, step, axis, unread, jobs, most, limit }: Props) {
   const [pointed, point] = useState<number | undefined>();
-  const counts = countsText(sumOfAll(buckets)) || (unread ?? "no jobs");
-  const scale = jobs === undefined ? [`tallest bar ${tallestOf(buckets).toLocaleString("en")}`] : [];
-  const texts = buckets.size === 0 ? [counts] : [counts, ...scale, ...(unread === undefined ? [] : [unread])];
+  const name = topic ?? "all topics";
+  const { counts, texts } = textsOf({ buckets, jobs, unread, limit });
   return (
-    <section class="lane" aria-label={topic}>
+    <section class={topic === undefined ? "lane all" : "lane"} aria-label={name}>
       <div class="lane-head">
-        <h2>{topic}</h2>
+        <h2>{name}</h2>
         {pointed === undefined && <span class="quiet">{texts.join("; ")}</span>}
         <span aria-live="polite">
           {pointed !== undefined &&
@@ -52,10 +56,14 @@ export function Lane({ topic, buckets, step, axis, unread, jobs }: Props) {
           step={step}
           scale={axis}
           height={HEIGHT}
-          label={`Jobs of ${topic}: ${counts}`}
+          most={most}
+          label={`Jobs of ${name}: ${counts}`}
         />
+        {jobs === undefined && limit !== undefined && limit <= most && (
+          <i class="limit-line" style={{ bottom: percent(limit, most) }} aria-hidden="true" />
+        )}
         {jobs === undefined ? (
-          <LaneBars {...{ topic, buckets, step, axis, pointed, point }} />
+          <LaneBars {...{ topic, name, buckets, step, axis, pointed, point }} />
         ) : (
           <LaneJobs jobs={jobs} axis={axis} />
         )}
@@ -64,21 +72,33 @@ export function Lane({ topic, buckets, step, axis, unread, jobs }: Props) {
   );
 }
 
+function textsOf({ buckets, jobs, unread, limit }: Pick<Props, "buckets" | "jobs" | "unread" | "limit">) {
+  const counts = countsText(sumOfAll(buckets)) || (unread ?? "no jobs");
+  const texts = [
+    counts,
+    buckets.size > 0 && jobs === undefined && `tallest bar ${tallestOf(buckets).toLocaleString("en")}`,
+    limit !== undefined && `limit ${limit.toLocaleString("en")} a bar`,
+    buckets.size > 0 && unread,
+  ];
+  return { counts, texts: texts.filter((text) => typeof text === "string") };
+}
+
 type BarsProps = Pick<Props, "topic" | "buckets" | "step" | "axis"> & {
+  readonly name: string;
   readonly pointed: number | undefined;
   readonly point: (begin: number | undefined) => void;
 };
 
-function LaneBars({ topic, buckets, step, axis, pointed, point }: BarsProps) {
+function LaneBars({ topic, name, buckets, step, axis, pointed, point }: BarsProps) {
   const { from, to } = axis.get();
   const range = pointed === undefined ? axis.settled : { from: pointed, to: pointed + step };
   // After a movement of the range another bar is under the pointer.
   useEffect(() => axis.follow(() => point(undefined)), [axis.follow, point]);
-
-  function pointAt({ clientX, currentTarget }: { clientX: number; currentTarget: HTMLElement }): void {
+  const pointAt = ({ clientX, currentTarget }: { clientX: number; currentTarget: HTMLElement }) => {
     const at = timeAt(clientX, currentTarget.getBoundingClientRect(), axis.get());
     point(Math.floor(at / step) * step);
-  }
+  };
+  const touches = useTouches(pointed, pointAt);
 
   function go(event: KeyboardEvent): void {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -93,10 +113,10 @@ function LaneBars({ topic, buckets, step, axis, pointed, point }: BarsProps) {
     <a
       class="lane-bars"
       href={addresses.jobs({ topic, from: isoAt(range.from), to: isoAt(range.to) })}
-      aria-label={`Jobs of ${topic}, bar by bar with the keys ← and →`}
+      aria-label={`Jobs of ${name}, bar by bar with the keys ← and →`}
       onPointerMove={(event) => event.buttons === 0 && pointAt(event)}
-      onPointerDown={pointAt}
-      onPointerLeave={() => point(undefined)}
+      {...touches}
+      onPointerLeave={({ pointerType }) => pointerType !== "touch" && point(undefined)}
       onBlur={() => point(undefined)}
       onKeyDown={go}
       // A drag moves the range, and does not drag a link.
@@ -108,6 +128,24 @@ function LaneBars({ topic, buckets, step, axis, pointed, point }: BarsProps) {
       )}
     </a>
   );
+}
+
+/** A finger cannot point without a touch. So its first touch of a bar shows the numbers, and the second one opens the jobs. */
+function useTouches(
+  pointed: number | undefined,
+  pointAt: (event: PointerEvent & { currentTarget: HTMLElement }) => void,
+) {
+  const before = useRef<number | undefined>(undefined);
+  return {
+    onPointerDown(event: PointerEvent & { currentTarget: HTMLElement }): void {
+      before.current = pointed;
+      pointAt(event);
+    },
+    onClick(event: MouseEvent): void {
+      const isTouch = (event as PointerEvent).pointerType === "touch";
+      if (isTouch && before.current !== pointed) event.preventDefault();
+    },
+  };
 }
 
 function percent(part: number, whole: number): string {

@@ -61,7 +61,7 @@ function Details({ event, by }: { event: Event; by: number | undefined }) {
     <>
       {event.dueAt !== undefined && (
         <div class="quiet">
-          due <Time at={event.dueAt} />
+          {event.event === "retried" ? "retry at" : "due"} <Time at={event.dueAt} />
           {by !== undefined && movedText(by)}
         </div>
       )}
@@ -107,9 +107,13 @@ function textOf(
       // A change of the body, or a move to the same time.
       return by === 0 ? "changed" : event;
     case "retried":
-      return "waits for the next attempt";
+      return "retry planned";
     case "asked-to-retry":
       return `asked to run again after${run}`;
+    case "dead":
+      return attempt === undefined ? event : `dead after${run}`;
+    case "done":
+      return attempt === undefined ? event : `done in${run}`;
     default:
       return `${event}${run}`;
   }

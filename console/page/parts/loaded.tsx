@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/preact-query";
 import type { ComponentChildren } from "preact";
 import { MinutehandError, messageOf } from "../../../src/core/errors.ts";
+import { queueTime } from "../clock.ts";
 import { Time } from "./time.tsx";
 
 type Props<Data> = {
@@ -35,7 +36,8 @@ export function Loaded<Data>({ query, what, children }: Props<Data>) {
       {failed && (
         <div class="stale" role="status">
           <p>
-            This is from <Time at={dataUpdatedAt} />. Since then {what} could not be read: {messageOf(failed)}
+            This is from <Time at={queueTime(dataUpdatedAt)} />. Since then {what} could not be read:{" "}
+            {messageOf(failed)}
           </p>
           <button type="button" onClick={() => void refetch()}>
             Try again

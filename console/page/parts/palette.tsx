@@ -106,6 +106,7 @@ function useCommands(views: Props["views"]): Command[] {
     topics: topics.data ?? [],
     schedules: schedules.data ?? [],
     isLocal: about.hasLive,
+    isViewOnly: about.isViewOnly === true,
   });
 }
 

@@ -4,16 +4,27 @@ import { isHolding, type Pause } from "../../../src/client/holding.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api } from "../api.ts";
 import { Action } from "./action.tsx";
+import { CirclePause, Play } from "./icon.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
 import { Time } from "./time.tsx";
 
 export function PauseBadge({ pause }: { pause: Pause | undefined }) {
   if (!isHolding(pause)) return null;
-  if (pause.state === "resuming") return <span class="badge held">▶ resuming</span>;
+  if (pause.state === "resuming") return <PauseMark state={pause.state} />;
   return (
     <span>
-      <span class="badge held">❚❚ paused</span> since <Time at={pause.since} />
+      <PauseMark state={pause.state} /> since <Time at={pause.since} />
       {pause.by && ` by ${actorText(pause.by)}`}
+    </span>
+  );
+}
+
+export function PauseMark({ state }: Pick<Pause, "state">) {
+  const Icon = state === "resuming" ? Play : CirclePause;
+  return (
+    <span class="badge held">
+      <Icon class="icon" size={12} aria-hidden="true" />
+      {state}
     </span>
   );
 }

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { clock } from "../clock.ts";
 import { now, zone } from "../state.ts";
-import { readTime } from "../time-words.ts";
-import { DAY, durationText, HOUR, isoAt, MINUTE } from "../times.ts";
+import { readEdge } from "../time-words.ts";
+import { DAY, dayInputText, durationText, HOUR, isoAt, MINUTE, startOfDay } from "../times.ts";
 import { TimeField } from "./time-field.tsx";
 
 /** The ranges that a button sets: from and to, ms from now. Without a range the list shows the next hour, which moves on with the time. */
@@ -50,9 +50,48 @@ export function RangeFields({ from, to, onChange }: Props) {
           </button>
         ))}
       </div>
+      <DayField from={from} to={to} onChange={onChange} />
       <OwnRange key={`${from} ${to}`} from={from} to={to} onChange={onChange} />
     </fieldset>
   );
+}
+
+/** One whole day in the chosen zone. A day on which the clocks change has 23 or 25 hours. */
+function DayField({ from, to, onChange }: Props) {
+  const begin = Date.parse(from);
+  const isDay = begin === dayAt(begin, 0) && Date.parse(to) === dayAt(begin, 1);
+  const day = isDay ? dayInputText(begin, zone.value) : "";
+  const choose = (at: number) => onChange({ from: isoAt(dayAt(at, 0)), to: isoAt(dayAt(at, 1)) });
+  return (
+    <div class="buttons">
+      <label class="beside">
+        Whole day
+        <input
+          type="date"
+          // The field keeps what is typed until the day is whole.
+          key={day}
+          defaultValue={day}
+          onChange={({ currentTarget: { value } }) => {
+            const noon = Date.parse(`${value}T12:00${zone.value === "UTC" ? "Z" : ""}`);
+            // While a year is typed, the field has the years 2, 20 and 203 first.
+            if (noon > 0) choose(noon);
+          }}
+        />
+      </label>
+      {["today", "tomorrow"].map((name, days) => {
+        const at = dayAt(now.value, days);
+        return (
+          <button key={name} type="button" aria-pressed={isDay && begin === at} onClick={() => choose(at)}>
+            {name}
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+function dayAt(at: number, days: number): number {
+  return startOfDay(at, zone.value, days);
 }
 
 function isAbout(time: string, other: number): boolean {
@@ -61,33 +100,28 @@ function isAbout(time: string, other: number): boolean {
 
 function OwnRange({ from, to, onChange }: Props) {
   const [words, setWords] = useState({ from, to });
-  const [begin, end] = [words.from, words.to].map((text) => readTime(text, now.value, zone.value));
-  const span = begin && end && "at" in begin && "at" in end ? end.at - begin.at : undefined;
-  const trouble =
-    span === undefined
-      ? undefined
-      : span <= 0
-        ? "the end must be after the beginning"
-        : span > LONGEST
-          ? `the range must be at most ${durationText(LONGEST)}, got ${durationText(span)}`
-          : undefined;
+  const begin = readEdge(words.from, now.value, zone.value, "from");
+  const end = readEdge(words.to, now.value, zone.value, "until");
+  const span = "at" in begin && "at" in end ? end.at - begin.at : undefined;
+  const trouble = span === undefined ? undefined : troubleOf(span);
   const isChanged = words.from !== from || words.to !== to;
   const isReady = isChanged && span !== undefined && trouble === undefined;
   function show(): void {
-    if (isReady && begin && end && "at" in begin && "at" in end)
-      onChange({ from: isoAt(begin.at), to: isoAt(end.at) });
+    if (isReady && "at" in begin && "at" in end) onChange({ from: isoAt(begin.at), to: isoAt(end.at) });
   }
   return (
     <details>
       <summary>{from === "" ? "Another range" : "This range"}</summary>
       <TimeField
         label="From"
+        edge="from"
         value={words.from}
         onChange={(text) => setWords({ ...words, from: text })}
         onEnter={show}
       />
       <TimeField
         label="Until"
+        edge="until"
         value={words.to}
         onChange={(text) => setWords({ ...words, to: text })}
         onEnter={show}
@@ -98,4 +132,10 @@ function OwnRange({ from, to, onChange }: Props) {
       </button>
     </details>
   );
+}
+
+function troubleOf(span: number): string | undefined {
+  if (span <= 0) return "the end must be after the beginning";
+  if (span <= LONGEST) return undefined;
+  return `the range must be at most ${durationText(LONGEST)}, got ${durationText(span)}`;
 }

@@ -92,7 +92,8 @@ export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) 
   return (
     <BulkAction
       label="Redrive all"
-      request={{ action: "redrive", topic }}
+      change={{ action: "redrive" }}
+      which={{ topics: [topic] }}
       effect="become due at once, or at the rate above. Their attempts are counted anew"
       takesRate
     >

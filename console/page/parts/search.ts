@@ -26,6 +26,7 @@ export const addresses = {
     const range = { from: isoAt(clock() - DAY), to: isoAt(clock() + 7 * DAY) };
     return addressOf("/console/jobs", { [label]: text, ...range });
   },
+  topic: (topic: string) => `/console/topics/${encodeURIComponent(topic)}`,
   job: (id: string) => `/console/jobs/${encodeURIComponent(id)}`,
   dead: (query: { topic?: string; of?: "retrying" } = {}) => addressOf("/console/dead", query),
   schedules: "/console/schedules",

@@ -1,6 +1,6 @@
 import { useId } from "preact/hooks";
 import { now, zone } from "../state.ts";
-import { readTime } from "../time-words.ts";
+import { type Edge, readEdge, readTime } from "../time-words.ts";
 import { Time } from "./time.tsx";
 
 type Props = {
@@ -10,14 +10,19 @@ type Props = {
   readonly isOptional?: boolean;
   /** Whether this is the time of a job. A job with a time in the past becomes due at once. */
   readonly isOfJob?: boolean;
+  /** Which end of a range this is, if it is one. */
+  readonly edge?: Edge;
   /** What the Enter key does. Default: it submits the form. */
   readonly onEnter?: () => void;
 };
 
-export function TimeField({ label, value, onChange, isOptional, isOfJob, onEnter }: Props) {
+export function TimeField({ label, value, onChange, isOptional, isOfJob, edge, onEnter }: Props) {
   const id = useId();
   const isEmpty = value.trim() === "";
-  const read = readTime(value, now.value, zone.value);
+  const read =
+    edge === undefined
+      ? readTime(value, now.value, zone.value)
+      : readEdge(value, now.value, zone.value, edge);
   const isWrong = "error" in read && !isEmpty;
   return (
     <div class="field">

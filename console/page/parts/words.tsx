@@ -1,8 +1,13 @@
 import { WORDS, type Word } from "../words.ts";
+import { Popover } from "./popover.tsx";
 
-/** A word with its explanation for a pointer. A view with such words also has `WordList`, for fingers, keys and screen readers. */
+/** A word with its explanation, for a pointer, a finger and the keyboard. A view with such words also has `WordList`. */
 export function Explained({ word }: { word: Word }) {
-  return <abbr title={WORDS[word]}>{word}</abbr>;
+  return (
+    <Popover button={word} title={WORDS[word]} look="word">
+      {WORDS[word]}
+    </Popover>
+  );
 }
 
 export function WordList({ words }: { words: readonly Word[] }) {

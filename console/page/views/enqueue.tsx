@@ -5,7 +5,7 @@ import { call, refresh } from "../api.ts";
 import { curlText, type NewJob, typescriptText } from "../job-call.ts";
 import { type OptionTexts, readOptions } from "../job-fields.ts";
 import { readJson } from "../json-text.ts";
-import { ActionError } from "../parts/action.tsx";
+import { ActionError, VIEW_ONLY } from "../parts/action.tsx";
 import { Copied } from "../parts/copied.tsx";
 import { JsonField } from "../parts/json-field.tsx";
 import { OptionFields } from "../parts/option-fields.tsx";
@@ -40,7 +40,7 @@ const FIRST_FIELDS: Fields = {
   onDuplicate: "reject",
   maxDelay: "1h",
   when: "in 30 minutes",
-  body: '{\n  "text": "hello"\n}',
+  body: '{\n  "example": "write the body that the jobs of this topic have"\n}',
   options: {},
 };
 
@@ -69,16 +69,29 @@ export function EnqueueView() {
           <JsonField label="Body (JSON)" value={fields.body} onChange={(body) => change({ body })} />
           <OptionFields texts={fields.options} onChange={(options) => change({ options })} />
           <Preview topic={topic} fields={fields} job={job} />
-          <div class="buttons">
-            <button type="submit" class="primary" disabled={job === undefined || isFiling || topic === ""}>
-              {isFiling ? "Filing …" : "Enqueue the job"}
-            </button>
-          </div>
+          <Submit isReady={job !== undefined && topic !== ""} isFiling={isFiling} />
           <div aria-live="polite">{answer && <Answer answer={answer} />}</div>
         </div>
         <SameCall job={job} />
       </form>
     </>
+  );
+}
+
+function Submit({ isReady, isFiling }: { isReady: boolean; isFiling: boolean }) {
+  const trouble = about.isViewOnly ? VIEW_ONLY : undefined;
+  return (
+    <div class="buttons">
+      <button
+        type="submit"
+        class="primary"
+        disabled={!isReady || isFiling || trouble !== undefined}
+        title={trouble}
+      >
+        {isFiling ? "Filing …" : "Enqueue the job"}
+      </button>
+      {trouble && <span class="quiet">Not possible: {trouble}.</span>}
+    </div>
   );
 }
 

@@ -15,6 +15,7 @@ import { Rows } from "../parts/rows.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
+import { NeverFiled, Why } from "../parts/why.tsx";
 import { findJobs, useTopics } from "../reads.ts";
 import type { FoundJob, Searched, Searching } from "../search-jobs.ts";
 import { DAY, HOUR } from "../times.ts";
@@ -113,8 +114,13 @@ function Exact({ text, jobs }: { text: string; jobs: readonly JobSummary[] }) {
       <p>
         {jobs.length === 1 ? "1 job has" : `${jobs.length} jobs have`} the key <code>{text}</code>.
       </p>
-      <Rows rows={jobs} keyOf={({ id }) => id} height={44} label="Jobs found">
-        {(job) => <JobLine job={job} />}
+      <Rows rows={jobs} keyOf={({ id }) => id} height={80} label="Jobs found">
+        {(job) => (
+          <>
+            <JobLine job={job} />
+            <Why job={job} />
+          </>
+        )}
       </Rows>
     </>
   );
@@ -221,11 +227,11 @@ function NothingFound({ isWhole }: { isWhole: boolean }) {
   const [{ within = USUAL, bodies }, change] = useSearch();
   return (
     <Empty>
-      <p>{isWhole ? "Nothing was found. This can mean:" : "Nothing was found so far. This can mean:"}</p>
+      <p>{isWhole ? "Nothing was found. Look further:" : "Nothing was found so far. Look further:"}</p>
       <ul class="reasons">
         {within !== LONG && (
           <li>
-            The job is due at another time.{" "}
+            If it is due at another time:{" "}
             <button type="button" onClick={() => change({ within: LONG })}>
               Search {LONG}
             </button>
@@ -233,22 +239,14 @@ function NothingFound({ isWhole }: { isWhole: boolean }) {
         )}
         {bodies !== "yes" && (
           <li>
-            The words stand only in its body.{" "}
+            If the words stand only in its body:{" "}
             <button type="button" onClick={() => change({ bodies: "yes" })}>
               Search the bodies too
             </button>
           </li>
         )}
-        <li>The job has ended, and was deleted after the time for which ended jobs are kept.</li>
-        <li>
-          The job was never filed: the call failed, or it went to another queue. The log of the program that
-          calls <code>enqueue</code> says so.
-        </li>
-        <li>
-          Its topic is untracked. Such a job is not stored if it was filed less than 210 seconds before it was
-          due.
-        </li>
       </ul>
+      <NeverFiled />
     </Empty>
   );
 }

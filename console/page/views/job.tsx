@@ -1,81 +1,101 @@
+import { MinutehandError } from "../../../src/core/errors.ts";
 import type { JobJson } from "../../../src/http/answers/jobs.ts";
 import { jsonText } from "../direction.ts";
-import { logLink } from "../log-link.ts";
+import { Attempts } from "../parts/attempts.tsx";
 import { StateBadge } from "../parts/badge.tsx";
 import { Copied } from "../parts/copied.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { JobActions } from "../parts/job-actions.tsx";
+import { LogPanel, type ReadLog, traceOf, useJobLog } from "../parts/job-log.tsx";
 import { Life } from "../parts/life.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { addresses } from "../parts/search.ts";
 import { TextBlock } from "../parts/text-block.tsx";
 import { Time } from "../parts/time.tsx";
+import { Trace } from "../parts/trace.tsx";
+import { NeverFiled, Why } from "../parts/why.tsx";
 import { useJob, useTopics } from "../reads.ts";
-import { about } from "../server.ts";
 
 export function JobView({ id = "" }: { id?: string }) {
   const job = useJob(id);
-  // Whether the job is late or held depends on its topic's pause.
+  // Whether the job is late or held, and what holds it, depends on its topic.
   useTopics();
+  const isMissing = job.error instanceof MinutehandError && job.error.code === "job-not-found";
   return (
-    <Loaded query={job} what={`the job ${id}`}>
-      {(found) => <Found job={found} />}
-    </Loaded>
+    <>
+      <Loaded query={job} what={`the job ${id}`}>
+        {(found) => <Found job={found} />}
+      </Loaded>
+      {isMissing && <NeverFiled />}
+    </>
   );
 }
 
 function Found({ job }: { job: JobJson }) {
+  const reading = useJobLog(job.id);
   return (
     <>
-      <h1>
-        {job.key ?? job.id} <StateBadge job={job} />
-      </h1>
-      <p class="quiet">
-        A job of <a href={addresses.jobs({ topic: job.topic })}>{job.topic}</a>, due <Time at={job.dueAt} />
-      </p>
-      <JobActions job={job} />
-      <div class="columns">
+      <div class="job-head">
+        <h1>
+          {job.key ?? job.id} <StateBadge job={job} />
+        </h1>
+        <p class="quiet">
+          A job of <a href={addresses.jobs({ topic: job.topic })}>{job.topic}</a>, due <Time at={job.dueAt} />
+        </p>
+        <Why job={job} />
+      </div>
+      <div class="job-actions">
+        <JobActions job={job} />
+      </div>
+      <div class="job-parts">
         <div>
-          {job.lastError !== undefined && (
-            <section aria-labelledby="error-title">
-              <h2 id="error-title">Last error</h2>
-              <TextBlock text={job.lastError} label="Text of the last error" />
-            </section>
-          )}
-          <section aria-labelledby="life-title">
-            <h2 id="life-title">Life</h2>
-            <LogLinks job={job} />
-            {job.earlierEventsDropped === true && (
-              <p class="quiet">
-                Older events are not stored any more: only the last {job.timeline.length} are kept.
-              </p>
-            )}
-            <Life job={job} />
-          </section>
+          <LastError job={job} reading={reading} />
+          <Attempts job={job} />
+          <LogPanel job={job} reading={reading} />
+          <Timeline job={job} />
         </div>
-        <div>
-          <section aria-labelledby="body-title">
+        <aside>
+          <section class="panel" aria-labelledby="body-title">
             <h2 id="body-title">Body</h2>
             <Copied name="body" text={jsonText(job.body, 2)} />
           </section>
-          <Facts fields={job} without={SEEN_ELSEWHERE} />
-        </div>
+          <div class="panel">
+            <Facts fields={job} without={SEEN_ELSEWHERE} />
+          </div>
+        </aside>
       </div>
     </>
   );
 }
 
-function LogLinks({ job: { id, logUrl } }: { job: JobJson }) {
-  const log = logLink(logUrl);
+function LastError({ job: { lastError }, reading }: { job: JobJson; reading: ReadLog }) {
+  if (lastError === undefined) return null;
+  const trace = traceOf(lastError, reading.log.data);
   return (
-    <p>
-      {log !== undefined && (
-        <a href={log} target="_blank" rel="noreferrer">
-          Open the log of this job in CloudWatch
-        </a>
+    <section class="panel job-error" aria-labelledby="error-title">
+      <h2 id="error-title">Last error</h2>
+      <TextBlock text={lastError} label="Text of the last error" />
+      {trace !== undefined && (
+        <>
+          <h3>Stack trace</h3>
+          <Trace text={trace} label="Stack trace of the last error" />
+        </>
       )}
-      {about.hasLive && <a href={addresses.live({ job: id })}>Show the lines of this job in the live log</a>}
-    </p>
+    </section>
+  );
+}
+
+function Timeline({ job }: { job: JobJson }) {
+  return (
+    <section class="panel" aria-labelledby="life-title">
+      <h2 id="life-title">Life</h2>
+      {job.earlierEventsDropped === true && (
+        <p class="quiet">
+          Older entries are not kept: these are the last {job.timeline.length} entries of the timeline.
+        </p>
+      )}
+      <Life job={job} />
+    </section>
   );
 }
 

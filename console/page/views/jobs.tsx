@@ -1,18 +1,16 @@
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
-import { clock } from "../clock.ts";
 import { type JobPages, REFRESHED_PAGES, useJobPages } from "../job-pages.ts";
 import { Bulks, listedRange } from "../parts/job-bulks.tsx";
-import { Filters, JOB_STATES } from "../parts/job-filters.tsx";
+import { aroundNow, Filters, JOB_STATES, SEEN_STATES } from "../parts/job-filters.tsx";
 import { JobLine } from "../parts/job-line.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { WordList } from "../parts/words.tsx";
-import { HOUR, isoAt } from "../times.ts";
 import { Found } from "./found.tsx";
 
-const SHOWN_STATES = [...JOB_STATES, "held", "late"] as const;
+const SHOWN_STATES = [...JOB_STATES, ...SEEN_STATES] as const;
 
 export function JobsView() {
   const [query] = useSearch();
@@ -27,8 +25,10 @@ export function JobsView() {
 
 function Selected() {
   const [{ topic, state, tag, group, from, to }] = useSearch();
-  const asked = { topic, state: state as JobSummary["state"] | undefined, tag, group, from, to };
-  const listed = useJobPages(asked);
+  const seen = SEEN_STATES.find((name) => name === state);
+  const stored = seen === undefined ? (state as JobSummary["state"] | undefined) : "scheduled";
+  const asked = { topic, state: stored, tag, group, from, to };
+  const listed = useJobPages(asked, seen);
   const { pages, jobs, isMore } = listed;
   return (
     <>
@@ -36,7 +36,7 @@ function Selected() {
       <Loaded query={pages} what="the jobs">
         {({ pages: read }) => (
           <>
-            <Status listed={listed} pageCount={read.length} />
+            <Status listed={listed} pageCount={read.length} seen={seen} />
             <div class={pages.isPlaceholderData ? "dimmed" : undefined}>
               {jobs.length === 0 && !isMore ? (
                 <NoJobs isReading={pages.isPlaceholderData} />
@@ -62,9 +62,14 @@ function Selected() {
   );
 }
 
-type StatusProps = { readonly listed: JobPages; readonly pageCount: number };
+type StatusProps = {
+  readonly listed: JobPages;
+  readonly pageCount: number;
+  readonly seen: (typeof SEEN_STATES)[number] | undefined;
+};
 
-function Status({ listed: { pages, jobs, isOld, readAgain }, pageCount }: StatusProps) {
+function Status({ listed, pageCount, seen }: StatusProps) {
+  const { pages, jobs, lookedAt, isOld, readAgain } = listed;
   const [query] = useSearch();
   const { from, to } = query;
   const { hasNextPage, isPlaceholderData } = pages;
@@ -75,7 +80,7 @@ function Status({ listed: { pages, jobs, isOld, readAgain }, pageCount }: Status
       ) : (
         <>
           {countText(jobs.length, hasNextPage)} <RangeText from={from} to={to} />
-          {statesText(jobs)}
+          {seen === undefined ? statesText(jobs) : seenText(seen, jobs.length, lookedAt)}
           {hasNextPage && restText(pageCount, pages.isFetchingNextPage)}.{isOld && " Reading again …"}
         </>
       )}
@@ -126,9 +131,10 @@ function countText(count: number, isIncomplete: boolean): string {
   return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
 }
 
-/** From an hour ago to an hour ahead: late jobs are due before now. */
-function aroundNow(): { from: string; to: string } {
-  return { from: isoAt(clock() - HOUR), to: isoAt(clock() + HOUR) };
+/** `: 2 retrying, of 412 scheduled jobs that were looked at` */
+function seenText(seen: string, count: number, lookedAt: number): string {
+  const all = `${lookedAt.toLocaleString("en")} scheduled ${lookedAt === 1 ? "job" : "jobs"}`;
+  return `: ${count.toLocaleString("en")} ${seen}, of ${all} that were looked at`;
 }
 
 /** `: 2 done, 1 scheduled`; empty if there are no jobs. */

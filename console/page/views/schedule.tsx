@@ -7,6 +7,7 @@ import { Action } from "../parts/action.tsx";
 import { Copied } from "../parts/copied.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Loaded } from "../parts/loaded.tsx";
+import { PauseMark } from "../parts/pause-topic.tsx";
 import { ScheduleForm } from "../parts/schedule-form.tsx";
 import { addresses } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
@@ -30,7 +31,7 @@ function Found({ schedule }: Props) {
   return (
     <>
       <h1>
-        {schedule.name} {schedule.paused && <span class="badge held">❚❚ paused</span>}
+        {schedule.name} {schedule.paused && <PauseMark state="paused" />}
       </h1>
       <p>
         {wordsOrExpression(schedule)}. Each occurrence files a job of{" "}

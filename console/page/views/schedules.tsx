@@ -1,5 +1,6 @@
 import type { ScheduleSummary } from "../../../src/http/answers/schedules.ts";
 import { Empty, Loaded } from "../parts/loaded.tsx";
+import { PauseMark } from "../parts/pause-topic.tsx";
 import { ScheduleForm } from "../parts/schedule-form.tsx";
 import { addresses } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
@@ -71,7 +72,7 @@ function Lane({ schedule, minute }: { schedule: ScheduleSummary; minute: number 
         <a href={addresses.schedule(name)} data-line>
           {name}
         </a>{" "}
-        {paused && <span class="badge held">❚❚ paused</span>}
+        {paused && <PauseMark state="paused" />}
         <div class="quiet">
           {wordsOrExpression(schedule)}, for {topic}
         </div>

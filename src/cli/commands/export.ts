@@ -47,7 +47,7 @@ and a job that then runs, moves or is cancelled still waits in the file. So paus
 file, move or cancel jobs meanwhile.
 
 A job or schedule that cannot be read, because it is damaged or a newer version wrote it, is named and left out, and the
-exit code is then 1.`;
+exit code is then 1. An export that goes on counts only those that it comes to itself.`;
 
 async function writeExport(session: Session, name: string, { rate, ...asked }: Flags): Promise<void> {
   const { output, progress, surroundings } = session;

@@ -1,6 +1,8 @@
 import { Argument, type Command } from "commander";
 import { actorText } from "../../client/actor-text.ts";
 import type { Job } from "../../client/answers.ts";
+import type { Client } from "../../client/client.ts";
+import { whyNotRun } from "../../client/why-not-run.ts";
 import { jobId } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
 import { styleOf } from "../columns.ts";
@@ -34,7 +36,7 @@ export function addGet(program: Command, open: Open): void {
     .option("--topic <topic>", "the topic of --key")
     .option("--key <key>", "the job with this key, also if it has ended")
     .action(async (id: string | undefined, { topic, key }: Names) => {
-      const { output, client } = open();
+      const { output, client, clock } = open();
       const byKey = topic !== undefined && key !== undefined ? { topic, key } : undefined;
       if (
         (id === undefined) === (byKey === undefined) ||
@@ -44,12 +46,22 @@ export function addGet(program: Command, open: Open): void {
       }
       const api = await client();
       const job = await api.get(byKey ?? id ?? "");
-      await (output.json ? output.document(job) : show(output, job));
+      if (output.json) return output.document(job);
+      output.note(await whyText(api, job, (await clock())()));
+      await show(output, job);
     });
   examples(command, [
     "minutehand get 01KJMF8S00G00000000000000A",
     "minutehand get --topic order-timeout --key order-17 --json",
   ]);
+}
+
+/** Only a waiting job depends on its topic. The caller may have no right to read the topic: then the text says less. */
+async function whyText(api: Client, job: Job, now: number): Promise<string> {
+  const isWaiting = job.state === "scheduled";
+  const topic = isWaiting ? await api.topic(job.topic).catch(() => undefined) : undefined;
+  const parts = whyNotRun(job, topic, now);
+  return parts.map((part) => (typeof part === "string" ? part : part.toISOString())).join("");
 }
 
 async function show(output: Output, { body, timeline, earlierEventsDropped, ...fields }: Job): Promise<void> {

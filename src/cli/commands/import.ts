@@ -12,6 +12,7 @@ import { type Entry, entriesOf, type State } from "../import-entries.ts";
 import { paced } from "../paced.ts";
 import { requireAnswer } from "../selection.ts";
 import type { Open, Session } from "../session.ts";
+import { requireNamed } from "../target.ts";
 
 type Flags = { state?: State[]; rate: number; dryRun?: true; yes?: true };
 
@@ -46,6 +47,9 @@ replaced; a rate without a start counts from now. The stack of a declared schedu
 If the command is interrupted, start it again: the Idempotency-Key of each job is made from its old id. The keys are known
 until a day after the new job was due and has ended. Untracked topics store none, so there a repeat files the jobs again.`;
 
+/** A dry run does not look each key up. */
+const TAKEN = "; the import refuses those whose key another job has there, which a dry run does not look up";
+
 /** What the file asks, and what the queue will refuse. */
 type Plan = {
   readonly jobs: ReadonlyMap<string, number>;
@@ -67,7 +71,9 @@ async function importFile(session: Session, name: string, flags: Flags): Promise
   const plan = await planOf(path, states);
   requireExport(name, plan);
   const api = await session.client({});
-  const { url } = await session.target();
+  const target = await session.target();
+  const { url } = target;
+  if (!dryRun) requireNamed(target, "file jobs");
   await tellOf(session, api, plan);
   if (plan.sources.has(url))
     session.output.note("this queue has made the file: each waiting job without a key will be there twice");
@@ -79,7 +85,7 @@ async function importFile(session: Session, name: string, flags: Flags): Promise
     return importEntries(session, api, { entries, count: jobs + plan.schedules, rate: flags.rate, wrong });
   }
   const counts = { jobs, schedules: plan.schedules, leftOut: sumOf(plan.leftOut), wrong };
-  await output.told({ dryRun, ...counts }, `would ${said}`);
+  await output.told({ dryRun, ...counts }, `would ${said}${jobs > 0 ? TAKEN : ""}`);
   if (wrong > 0) throw new CliError(`${many(wrong, "line")} cannot be imported`);
 }
 

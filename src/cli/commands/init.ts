@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import { topicName } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
+import { type PlainPlan, planPlain } from "../init/plain.ts";
 import { manifestIn, type Plan, planInit } from "../init/plan.ts";
 import { type Asked, type Folder, knownRunner, MODULES, RUNNERS } from "../init/project.ts";
 import type { Open, Session } from "../session.ts";
@@ -13,7 +14,11 @@ In a folder without cdk.json it writes a CDK app; in a CDK app it prints the lin
 For each topic it writes a handler, and a test for the runner that your project has: Jest, Vitest or
 Node's own. The code is an ES module or CommonJS, as your package. It adds missing scripts and packages
 to package.json, and missing lines to .gitignore and tsconfig.json. It overwrites no file. It refuses
-a topic that topics.ts has with another body than { id: string } and that lacks its handler or test.`;
+a topic that topics.ts has with another body than { id: string } and that lacks its handler or test.
+
+With --template it writes minutehand.json alone, for programs in any language that pull their jobs.`;
+
+type Flags = { topic?: string[]; template?: true } & Asked;
 
 export function addInit(program: Command, open: Open): void {
   const command = program
@@ -32,9 +37,16 @@ export function addInit(program: Command, open: Open): void {
         "the kind of the code (default: your package's, or esm in an empty folder)",
       ).choices(MODULES),
     )
-    .action(async ({ topic, ...flags }: { topic?: string[] } & Asked) => {
+    .addOption(
+      new Option(
+        "--template",
+        "write minutehand.json in place of an app in TypeScript, with topics that programs pull",
+      ).conflicts(["runner", "module"]),
+    )
+    .action(async ({ topic, template, ...flags }: Flags) => {
       const session = open();
       const folder = folderAt(session.surroundings.folder);
+      if (template) return initPlain(session, topic ?? (await askForTopics(session)), folder);
       const asked = topic === undefined ? await askFor(session, folder, flags) : { topics: topic, ...flags };
       const plan = withManifest(() => planInit([...new Set(asked.topics)], folder, asked));
       writeFiles(session.surroundings.folder, plan);
@@ -44,8 +56,20 @@ export function addInit(program: Command, open: Open): void {
     "minutehand init",
     "minutehand init --topic order-timeout --topic refund",
     "minutehand init --topic order-timeout --runner vitest",
+    "minutehand init --template --topic thumbnail",
   ]);
   command.addHelpText("after", ABOUT);
+}
+
+async function initPlain(session: Session, topics: readonly string[], folder: Folder): Promise<void> {
+  const plan = planPlain([...new Set(topics)], folder);
+  writeFiles(session.surroundings.folder, plan);
+  const { write, change, kept, next } = plan;
+  const found = { app: "template" };
+  const files = { wrote: Object.keys(write), changed: Object.keys(change), kept };
+  if (session.output.json) return session.output.document({ found, ...files, add: [], next });
+  const title = "A queue without the CDK: programs pull the jobs of its topics";
+  await session.output.line([title, "", ...linesOf(plan), ...nextLines(next)].join("\n"));
 }
 
 async function askFor(
@@ -118,7 +142,7 @@ function withManifest<T>(work: () => T): T {
   }
 }
 
-function writeFiles(folder: string, { write, change }: Plan): void {
+function writeFiles(folder: string, { write, change }: PlainPlan): void {
   for (const [path, text] of Object.entries({ ...write, ...change })) {
     const file = join(folder, path);
     try {
@@ -130,26 +154,37 @@ function writeFiles(folder: string, { write, change }: Plan): void {
   }
 }
 
-async function tell({ output }: Session, { project, write, change, kept, add, next }: Plan): Promise<void> {
+async function tell({ output }: Session, plan: Plan): Promise<void> {
+  const { project, write, change, kept, add, next } = plan;
   const { isNewApp, module, runner, jobs, tests } = project;
   const wrote = Object.keys(write);
   const changed = Object.keys(change);
   const found = { app: isNewApp ? "new" : "cdk", module, runner };
   if (output.json) return output.document({ found, wrote, changed, kept, add, next });
-  const indented = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`.trimEnd());
   const runs = { node: "node:test", vitest: "Vitest", jest: "Jest" }[runner];
   const text = [
     `${isNewApp ? "A new CDK app" : "Your CDK app"}, ${module === "esm" ? "ES modules" : "CommonJS"}: ` +
       `handlers in ${jobs}/, tests in ${tests}/ for ${runs}`,
     "",
-    ...wrote.map((path) => `wrote ${path}`),
-    ...changed.map((path) => `added to ${path}`),
-    ...kept.map((path) => `left  ${path} as it is`),
+    ...linesOf(plan),
     ...add.flatMap(({ to, lines }) => ["", `Add to ${to}:`, "", ...indented(lines)]),
-    "",
-    "Next:",
-    "",
-    ...indented(next),
+    ...nextLines(next),
   ];
   await output.line(text.join("\n"));
+}
+
+function linesOf({ write, change, kept }: PlainPlan): string[] {
+  return [
+    ...Object.keys(write).map((path) => `wrote ${path}`),
+    ...Object.keys(change).map((path) => `added to ${path}`),
+    ...kept.map((path) => `left  ${path} as it is`),
+  ];
+}
+
+function nextLines(next: readonly string[]): string[] {
+  return ["", "Next:", "", ...indented(next)];
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${line}`.trimEnd());
 }

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { type Command, Option } from "commander";
 import { DATABASES, type Database } from "../../../local/processes/database.ts";
 import { DATA_FOLDER } from "../../../local/runner-record.ts";
@@ -8,6 +10,7 @@ import { examples } from "../examples.ts";
 import { type GlobalOptions, nameToAws } from "../session.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { LOCAL_PORT } from "../target.ts";
+import { CONFIG } from "./template.ts";
 
 type LocalFlags = {
   app?: string;
@@ -30,11 +33,14 @@ variable. "endpoints" in runner.json in the data folder has the addresses of all
 aws --endpoint-url or an SDK. They take any signature. To put an event: minutehand event put. Webhooks
 may call http: URLs and this machine. Their secrets: minutehand receiver-secret <url> --topic <topic>.`;
 
-export function addLocal(program: Command, { nodeVersion, env }: Surroundings): void {
+export function addLocal(program: Command, surroundings: Surroundings): void {
   const command = program
     .command("local")
     .description("run your app's stack on this machine, and reload its functions when you save them")
-    .option("--app <command>", "command that runs the CDK app (default: from cdk.json)")
+    .option(
+      "--app <command>",
+      "command that runs the CDK app (default: from cdk.json, else minutehand template)",
+    )
     .option("--no-watch", "do not reload functions when you save them")
     .option("--no-type-check", "do not look for type errors in the background")
     .option(
@@ -51,22 +57,34 @@ export function addLocal(program: Command, { nodeVersion, env }: Surroundings): 
       ).choices(DATABASES),
     )
     .option("--reset", "first delete all data of the folder except the secrets")
-    .action(async ({ data, reset = false, ...flags }: LocalFlags) => {
-      const options = program.opts<GlobalOptions>();
-      nameToAws(options, env);
-      const { result, todo } = judgeNode(nodeVersion);
-      if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
-      // Load the runner only after the check, because it imports modules that an older Node does not have.
-      const { runLocal } = await import("../../../local/run.ts");
-      const { localConsole } = await import("../../../console/local-console.ts");
-      const console = await localConsole();
-      const { stack, debug = false } = options;
-      await runLocal({ ...flags, dataDir: data, reset, stack, debug, console });
-    });
+    .action((flags: LocalFlags) => runStack(program.opts<GlobalOptions>(), flags, surroundings));
   examples(command, [
     "minutehand local",
     'minutehand local --app "node app.ts" --port 0',
     "minutehand local --reset",
   ]);
   command.addHelpText("after", ABOUT);
+}
+
+async function runStack(
+  options: GlobalOptions,
+  { data, reset = false, ...flags }: LocalFlags,
+  { nodeVersion, env, folder }: Surroundings,
+): Promise<void> {
+  nameToAws(options, env);
+  const { result, todo } = judgeNode(nodeVersion);
+  if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
+  // Load the runner only after the check, because it imports modules that an older Node does not have.
+  const { runLocal } = await import("../../../local/run.ts");
+  const { localConsole } = await import("../../../console/local-console.ts");
+  const console = await localConsole();
+  const { stack, debug = false } = options;
+  const app = flags.app ?? plainApp(folder);
+  await runLocal({ ...flags, ...(app && { app }), dataDir: data, reset, stack, debug, console });
+}
+
+/** A folder with the file of `minutehand template` and without an app of the CDK runs that file. */
+function plainApp(folder: string): string | undefined {
+  const has = (name: string) => existsSync(join(folder, name));
+  return !has("cdk.json") && has(CONFIG) ? "minutehand template" : undefined;
 }

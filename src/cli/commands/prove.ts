@@ -7,6 +7,7 @@ import { examples } from "../examples.ts";
 import { extentOf, type Plan, type Proof, startRun } from "../prove.ts";
 import type { Open, Session } from "../session.ts";
 import type { Column } from "../table.ts";
+import { requireNamed } from "../target.ts";
 
 type Flags = { topic: string; body: string; failingBody?: string; jobs: number; yes?: true };
 
@@ -52,6 +53,7 @@ export function addProve(program: Command, open: Open): void {
 async function prove(session: Session, flags: Flags): Promise<void> {
   const { output, progress, surroundings } = session;
   const plan = await planOf(session, flags);
+  requireNamed(await session.target(), "file jobs");
   const api = await session.client();
   await requireReadable(session, plan.topic);
   const { url } = await session.target();

@@ -4,14 +4,16 @@ import type { Command } from "commander";
 import type { PlainConfig } from "../../../infra/plain/config.ts";
 import { messageOf } from "../../core/errors.ts";
 import { missingPackages } from "../../general/optional-packages.ts";
+import { policyIn } from "../../settings/policy-text.ts";
 import { CliError, UsageError } from "../cli-error.ts";
+import { many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Open, Session } from "../session.ts";
 import { writeFolder } from "../written-folder.ts";
 
 type TemplateFlags = { readonly out?: string; readonly config: string; readonly force?: true };
 
-const CONFIG = "minutehand.json";
+export const CONFIG = "minutehand.json";
 const SMALLEST = '{ "topics": { "work": { "consumer": "pull" } } }';
 const ABOUT = `
 The file has the topics and settings of a queue, as the construct DelayQueue takes them:
@@ -20,7 +22,7 @@ functions in functions/. The same file gives the same bytes. Needs neither an AW
 "cdk bootstrap". The guide "Without the CDK" (docs/guides/without-cdk.md) shows how to deploy the folder
 with the AWS CLI, Terraform and SST.
 
-To run the queue on this machine: minutehand local --app "minutehand template"`;
+To run the queue on this machine: minutehand local, in the folder of minutehand.json`;
 
 export function addTemplate(program: Command, open: Open): void {
   const command = program
@@ -60,9 +62,11 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
   if (out === undefined)
     return void orRefuse(() => synthesise(localConfig(config), dirname(file), `${assembly}`));
   const { files, parameters, warnings } = orRefuse(() => plainTemplate(config, dirname(file)));
+  const topics = topicsChange(topicsIn(join(resolve(folder, out), "template.json")), config);
   const changed = writeFolder(resolve(folder, out), out, files, force);
   for (const warning of warnings) session.output.note(`warning: ${warning}`);
-  await tell(session, { out, stack: config.stackName ?? DEFAULT_STACK, parameters, ...changed });
+  const { stackName: stack = DEFAULT_STACK, removable = false } = config;
+  await tell(session, { out, stack, parameters, topics, removable, ...changed });
 }
 
 function readJson(file: string, name: string): unknown {
@@ -89,14 +93,48 @@ function orRefuse<T>(make: () => T): T {
   }
 }
 
+type TopicsChange = { readonly added: readonly string[]; readonly removed: readonly string[] };
+
+/** Without an earlier template, every topic is new, and nothing has changed. */
+function topicsChange(before: readonly string[] | undefined, { topics }: PlainConfig): TopicsChange {
+  const now = Object.keys(topics);
+  if (before === undefined) return { added: [], removed: [] };
+  return {
+    added: now.filter((topic) => !before.includes(topic)),
+    removed: before.filter((topic) => !now.includes(topic)),
+  };
+}
+
+/** The topics of an earlier template. `undefined`: there is none that can be read. */
+function topicsIn(file: string): string[] | undefined {
+  try {
+    const { Resources } = JSON.parse(readFileSync(file, "utf8")) as { Resources: Record<string, Resource> };
+    const policies = Object.values(Resources).map(
+      ({ Properties }) => Properties?.Environment?.Variables?.MINUTEHAND_POLICY,
+    );
+    const policy = policies.find((text) => text !== undefined);
+    return policy === undefined ? undefined : Object.keys(policyIn(policy).topics);
+  } catch {
+    return undefined;
+  }
+}
+
+type Resource = {
+  readonly Properties?: {
+    readonly Environment?: { readonly Variables?: { readonly MINUTEHAND_POLICY?: string } };
+  };
+};
+
 type Told = {
   readonly out: string;
   readonly stack: string;
   readonly parameters: readonly string[];
+  readonly topics: TopicsChange;
+  readonly removable: boolean;
 } & ReturnType<typeof writeFolder>;
 
 async function tell({ output }: Session, told: Told): Promise<void> {
-  const { out, stack, parameters, wrote, deleted } = told;
+  const { out, stack, parameters, topics, removable, wrote, deleted } = told;
   const values = parameters.map((name) => ` ${name}=…`).join("");
   const next = [
     `aws cloudformation package --template-file ${join(out, "template.json")} --s3-bucket BUCKET --use-json --output-template-file packaged.json`,
@@ -104,12 +142,17 @@ async function tell({ output }: Session, told: Told): Promise<void> {
       (values && ` --parameter-overrides${values}`),
   ];
   const text = [
-    `wrote ${wrote} files into ${out}${deleted > 0 ? `, and deleted ${deleted} old ones` : ""}`,
+    `wrote ${many(wrote, "file")} into ${out}${deleted > 0 ? `, and deleted ${many(deleted, "old file")}` : ""}`,
+    ...topics.added.map((topic) => `added the topic ${topic}`),
+    ...topics.removed.map(
+      (topic) =>
+        `removed the topic ${topic}: its waiting jobs will be dead an hour after they are due, and its queues ${removable ? "are deleted" : "stay"}. Cancel or run these jobs before you deploy`,
+    ),
     "",
     "Next:",
     "",
     ...next.map((line) => `  ${line}`),
   ];
-  if (output.json) await output.document({ wrote, deleted, parameters, next });
+  if (output.json) await output.document({ wrote, deleted, parameters, topics, next });
   else await output.line(text.join("\n"));
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { TopicReport } from "../../client/answers.ts";
+import { isHolding, type Pause } from "../../client/holding.ts";
 import { isBehind, sweepText } from "../checks.ts";
 import { counted, pausedBy } from "../columns.ts";
 import { examples } from "../examples.ts";
@@ -12,6 +13,13 @@ const number = (count: number) => count.toLocaleString("en");
 function countText(counted: Pick<TopicReport["late"], "count" | "atLeast"> | undefined): string {
   if (counted === undefined) return "";
   return `${number(counted.count)}${counted.atLeast ? "+" : ""}`;
+}
+
+function pauseText(pause: Pause): string {
+  const by = pausedBy(pause);
+  return isHolding(pause)
+    ? `${pause.state}${by}, ${counted(pause.parked)} parked`
+    : `resumed${by}; no job is parked`;
 }
 
 const COLUMNS: Column<TopicReport>[] = [
@@ -45,8 +53,8 @@ const COLUMNS: Column<TopicReport>[] = [
   },
   {
     head: "PAUSE",
-    text: ({ pause }) => pause && `${pause.state}${pausedBy(pause)}, ${counted(pause.parked)} parked`,
-    style: () => "yellow",
+    text: ({ pause }) => pause && pauseText(pause),
+    style: ({ pause }) => (isHolding(pause) ? "yellow" : undefined),
   },
 ];
 
@@ -67,5 +75,11 @@ export function addTopics(program: Command, open: Open): void {
       } else if (topic !== undefined && output.json) await output.document(reports[0]);
       else await output.entries(reports, COLUMNS, "no topic");
     });
+  command.addHelpText(
+    "after",
+    `
+READY, DELAYED, IN FLIGHT and DEAD count messages of SQS, about. DEAD counts the message of a job that was redriven until
+the next tick removes it: "minutehand dead <topic>" lists the jobs that are dead now.`,
+  );
   examples(command, ["minutehand topics", "minutehand topics order-timeout --json"]);
 }

@@ -85,19 +85,23 @@ function testImports({ runner, hasJestTypes }: Project): string[] {
 }
 
 /** The settings of TypeScript that fit what runs the code: in ES modules Node's type stripping, in CommonJS tsx or the test runner. */
-export function tsconfigFile({ module, runner, hasJestTypes }: Project): string {
+export function tsconfigFile(project: Project): string {
   const stripping = {
     verbatimModuleSyntax: true,
     erasableSyntaxOnly: true,
     allowImportingTsExtensions: true,
   };
-  const types = runner === "jest" && hasJestTypes ? ["node", "jest"] : ["node"];
   const compilerOptions = {
-    ...{ target: "es2024", module: "nodenext", moduleDetection: "force", types, noEmit: true },
-    ...{ strict: true, skipLibCheck: true },
-    ...(module === "esm" ? stripping : { isolatedModules: true }),
+    ...{ target: "es2024", module: "nodenext", moduleDetection: "force", types: typesOf(project) },
+    ...{ noEmit: true, strict: true, skipLibCheck: true },
+    ...(project.module === "esm" ? stripping : { isolatedModules: true }),
   };
   return json({ compilerOptions, include: ["**/*.ts"], exclude: ["node_modules", "cdk.out"] });
+}
+
+/** The packages of `@types` whose global names the new code uses. */
+export function typesOf({ runner, hasJestTypes }: Project): string[] {
+  return runner === "jest" && hasJestTypes ? ["node", "jest"] : ["node"];
 }
 
 export function json(value: unknown, indent: string | number = 2): string {

@@ -19,7 +19,7 @@ const DEVELOPMENT = [
   ...["aws-cdk", "aws-cdk-lib", "constructs", "esbuild", "fauxqs"],
   ...["@types/node", "typescript"],
 ] as const;
-const VERSIONS: Readonly<Record<string, string>> = {
+export const VERSIONS: Readonly<Record<string, string>> = {
   ...packageJson.dependencies,
   ...packageJson.devDependencies,
   // As in the app that `cdk init` writes.

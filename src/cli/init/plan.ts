@@ -13,10 +13,11 @@ import {
   topicsFile,
   topicsImport,
   tsconfigFile,
+  typesOf,
 } from "./files.ts";
 import { JEST_TRANSFORM, type Manifest, withMissing } from "./manifest.ts";
-import { type Asked, type Folder, type Project, projectOf, stackFileOf } from "./project.ts";
-import { TS_IMPORTS, withIgnored, withTsImports } from "./settings.ts";
+import { type Asked, type Folder, type Project, packagesOf, projectOf, stackFileOf } from "./project.ts";
+import { TS_IMPORTS, withIgnored, withTsImports, withTypes } from "./settings.ts";
 
 export type Plan = {
   readonly project: Project;
@@ -39,7 +40,7 @@ export function planInit(topics: readonly string[], folder: Folder, asked: Asked
   const { read } = folder;
   const files = {
     ...newFiles(topics, folder, project),
-    ...settingsFiles(folder, project),
+    ...settingsFiles(folder, project, manifest),
     "package.json": manifestText(folder, manifest, withMissing(manifest, project)),
   };
   const write: Record<string, string> = {};
@@ -110,13 +111,20 @@ function newFiles(topics: readonly string[], folder: Folder, project: Project): 
   return files;
 }
 
-function settingsFiles({ read }: Folder, project: Project): Record<string, string> {
+function settingsFiles({ read }: Folder, project: Project, manifest: Manifest): Record<string, string> {
   const settings = read("tsconfig.json");
-  const withImports = settings !== undefined && project.module === "esm" ? withTsImports(settings) : settings;
   return {
-    "tsconfig.json": settings === undefined ? tsconfigFile(project) : (withImports ?? settings),
+    "tsconfig.json":
+      settings === undefined ? tsconfigFile(project) : changedSettings(settings, project, manifest),
     ".gitignore": withIgnored(read(".gitignore")),
   };
+}
+
+function changedSettings(settings: string, project: Project, manifest: Manifest): string {
+  const withImports = (project.module === "esm" ? withTsImports(settings) : undefined) ?? settings;
+  // Before version 6 the compiler takes all installed types, and a list would take the others away.
+  const takesAll = /^\D*[1-5](\.|$)/.test(packagesOf(manifest).typescript ?? "");
+  return takesAll ? withImports : withTypes(withImports, typesOf(project));
 }
 
 /** What an existing file lacks, and the user has to add. */

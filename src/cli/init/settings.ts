@@ -3,7 +3,7 @@
 const IGNORED = ["node_modules", "cdk.out", ".minutehand"];
 export const TS_IMPORTS = '"rewriteRelativeImportExtensions": true';
 
-type Settings = { compilerOptions?: Record<string, unknown> };
+type Settings = { extends?: unknown; compilerOptions?: Record<string, unknown> };
 
 /** Adds the folders that git must not take. */
 export function withIgnored(text = ""): string {
@@ -14,16 +14,34 @@ export function withIgnored(text = ""): string {
 
 /** Lets imports name `.ts` files, as Node needs it. Answers `undefined` if the text is not an object that can be changed safely. */
 export function withTsImports(text: string): string | undefined {
+  return withOption(text, TS_IMPORTS, takesTsImports);
+}
+
+/** Lists the types of global names, which TypeScript 6 takes only from a list. A list of the user's own, or of the file that this one extends, stays. */
+export function withTypes(text: string, types: readonly string[]): string {
+  const option = `"types": ${JSON.stringify(types).replaceAll(",", ", ")}`;
+  return withOption(text, option, (settings) => hasTypes(settings) || settings.extends !== undefined) ?? text;
+}
+
+function withOption(
+  text: string,
+  option: string,
+  isSet: (settings: Settings) => boolean,
+): string | undefined {
   const before = parsed(text);
   if (before === undefined) return undefined;
-  if (takesTsImports(before)) return text;
+  if (isSet(before)) return text;
   const { compilerOptions } = before;
   const open = compilerOptions === undefined ? /\{/ : /"compilerOptions"\s*:\s*\{/;
   const comma = Object.keys(compilerOptions ?? before).length === 0 ? "" : ",";
-  const option = compilerOptions === undefined ? `"compilerOptions": { ${TS_IMPORTS} }` : TS_IMPORTS;
+  const added = compilerOptions === undefined ? `"compilerOptions": { ${option} }` : option;
   const indent = compilerOptions === undefined ? "  " : "    ";
-  const after = text.replace(open, (found) => `${found}\n${indent}${option}${comma}`);
-  return takesTsImports(parsed(after) ?? {}) ? after : undefined;
+  const after = text.replace(open, (found) => `${found}\n${indent}${added}${comma}`);
+  return isSet(parsed(after) ?? {}) ? after : undefined;
+}
+
+function hasTypes({ compilerOptions = {} }: Settings): boolean {
+  return compilerOptions.types !== undefined;
 }
 
 function takesTsImports({ compilerOptions = {} }: Settings): boolean {

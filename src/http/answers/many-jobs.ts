@@ -79,5 +79,15 @@ export const exportPart = answer(
 );
 export type ExportPart = z.output<typeof exportPart>;
 
-export const redriven = answer("Redriven", z.object({ redriven: count, left: count }));
+export const redriven = answer(
+  "Redriven",
+  z.object({
+    redriven: count.check(
+      z.meta({ description: "How many jobs this call, or an earlier try of it, has redriven." }),
+    ),
+    left: count.check(
+      z.meta({ description: "How many jobs of the topic are still dead, counted up to 1,000." }),
+    ),
+  }),
+);
 export type Redriven = z.output<typeof redriven>;

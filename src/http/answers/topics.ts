@@ -65,12 +65,19 @@ const retryingJobs = answer(
     ),
 );
 
+const dead = count.check(
+  z.meta({
+    description:
+      "About how many messages the dead-letter queue has. The message of a job that is no longer dead counts until the next tick removes it. `GET /topics/{topic}/dead` lists the dead jobs.",
+  }),
+);
+
 export const topicReport = answer(
   "Topic",
   z.object({
     topic: text,
     policy: topicPolicy,
-    depths: answer("TopicDepths", z.object({ ready: count, delayed: count, inFlight: count, dead: count })),
+    depths: answer("TopicDepths", z.object({ ready: count, delayed: count, inFlight: count, dead })),
     sweepLag: z.number().check(
       z.meta({
         description: `How many seconds the sweep of the slowest shard is behind. A sweep that is not behind has sent all jobs that are due within the next ${LOOKAHEAD / 60_000} minutes. Up to two minutes is normal: the place of an idle shard is written every second minute. Before the first sweep the value is ${LAG_AT_FIRST / 1000}.`,

@@ -4,7 +4,7 @@ import { type Home, isRunning } from "../../core/home.ts";
 import { hideSecondsOf } from "../../core/packs.ts";
 import { decodeReceipt, type Receipt } from "../../core/receipt.ts";
 import { changeOf } from "../../core/states.ts";
-import { truncate } from "../../general/text.ts";
+import { quoted } from "../../general/text.ts";
 import { policyOf } from "../policy.ts";
 import type { Context } from "../ports.ts";
 import { notFound, readJob } from "../store/read-job.ts";
@@ -76,7 +76,7 @@ function readReceipt(
   requirePullTopic(ctx, topic);
   const receipt = decodeReceipt(text);
   if (!receipt) {
-    const shown = JSON.stringify(truncate(text, RECEIPT_SHOWN));
+    const shown = quoted(text, RECEIPT_SHOWN);
     throw new MinutehandError("bad-request", `receipt must be a receipt that receive answered, got ${shown}`);
   }
   const { id, attempt, token } = receipt;

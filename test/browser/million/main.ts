@@ -84,7 +84,7 @@ async function openPage(browser: Browser, url: string): Promise<Page> {
 async function measureFirstViews(open: Open, url: string): Promise<boolean[]> {
   const found: boolean[] = [];
   for (const [name, path, shown] of [
-    ["overview", "/console", ".topics .card"],
+    ["overview", "/console", ".topics tbody tr"],
     ["time", "/console/time", ".lanes canvas"],
     ["jobs", "/console/jobs", ".rows .row"],
     ["jobs of a tag in a day", `/console/jobs?tag=batch-3&from=${at(0)}&to=${at(24 * 60)}`, ".rows .row"],
@@ -130,10 +130,10 @@ function zoom(page: Page): Promise<void> {
 
 async function measureOverview(open: Open): Promise<boolean[]> {
   const overview = await open("/console");
-  await overview.locator(".topics .card").first().waitFor();
+  await overview.locator(".topics tbody tr").first().waitFor();
   const counting = await isFluent("overview while it counts", overview, () =>
     overview
-      .getByText(/[1-9][\d,]* jobs? due in the next/)
+      .getByRole("link", { name: /[1-9][\d,]* jobs? due in the next/ })
       .first()
       .waitFor(),
   );

@@ -17,11 +17,12 @@ const known = {
   ],
   schedules: [{ name: "daily-report" }],
   isLocal: true,
+  isViewOnly: false,
 };
 const namesFor = (text: string) => commandsFor(text, commandsOf(known)).map(({ name }) => name);
 
 test("without a text all commands are offered, the views first", () => {
-  expect(namesFor("").slice(0, 3)).toEqual(["Overview", "Time", "order-timeout: jobs"]);
+  expect(namesFor("").slice(0, 3)).toEqual(["Overview", "Time", "order-timeout"]);
 });
 
 test("each word must stand in the command, wherever it begins", () => {
@@ -35,6 +36,7 @@ test("each word must stand in the command, wherever it begins", () => {
 
 test("what an untracked topic cannot do is not offered", () => {
   expect(namesFor("beat").filter((name) => name.startsWith("beat"))).toEqual([
+    "beat",
     "beat: jobs",
     "beat: on the time axis",
     "beat: enqueue a job",
@@ -55,4 +57,10 @@ test("the clock can be moved only on the local stack", () => {
   expect(commandsOf({ ...known, isLocal: false }).map(({ name }) => name)).not.toContain(
     "Move the clock 1 hour ahead",
   );
+});
+
+test("a console that is view only offers no change", () => {
+  const names = commandsOf({ ...known, isViewOnly: true }).map(({ name }) => name);
+  expect(names.filter((name) => /pause|resume|clock|enqueue/.test(name))).toEqual([]);
+  expect(names).toContain("order-timeout: jobs");
 });

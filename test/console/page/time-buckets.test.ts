@@ -6,10 +6,12 @@ import {
   LONGEST,
   moved,
   NO_COUNTS,
+  partsOf,
   stacked,
   stepOf,
   sumOfAll,
   tallestOf,
+  together,
   withCounts,
   zoomed,
 } from "../../../console/page/time-buckets.ts";
@@ -111,7 +113,34 @@ test("the bars of each kind contain those below it, after an empty bar", () => {
       [0, 2],
       [0, 2],
       [0, 2],
+      [0, 2],
     ],
   });
   expect(stacked(new Map(), MINUTE).times).toEqual([]);
+});
+
+test("a lane of all topics has the sums of the others", () => {
+  const counts = countJobs(
+    [job("a", NOW, "done"), job("b", NOW, "done"), { ...job("b", NOW, "scheduled"), retrying: true }],
+    MINUTE,
+  );
+  expect([...together(counts.values())]).toEqual([[NOW, { ...NO_COUNTS, done: 2, retrying: 1 }]]);
+  expect(countsText(sumOfAll(together(counts.values())))).toBe("2 done, 1 retrying");
+});
+
+test.each([
+  [4, 60 * MINUTE],
+  [4, 7 * MINUTE + 13],
+  [4, 2 * MINUTE],
+  [1, 60 * MINUTE],
+])("a range is counted in about %i parts that meet where bars begin", (most, span) => {
+  const range = { from: NOW + 17, to: NOW + 17 + span };
+  const parts = partsOf(range, MINUTE, most);
+  expect(parts.length).toBeLessThanOrEqual(most + 1);
+  expect(parts[0]?.from).toBe(range.from);
+  expect(parts.at(-1)?.to).toBe(range.to);
+  for (const [index, { from, to }] of parts.entries()) {
+    expect(to).toBeGreaterThan(from);
+    if (index > 0) expect({ from, rest: from % MINUTE }).toEqual({ from: parts[index - 1]?.to, rest: 0 });
+  }
 });

@@ -1,8 +1,11 @@
-import { expect, test } from "vitest";
-import { readJobTime, readTime } from "../../../console/page/time-words.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { readEdge, readJobTime, readTime } from "../../../console/page/time-words.ts";
 
 const NOW = Date.parse("2026-11-26T10:00:00.000Z");
 const read = (words: string) => readTime(words, NOW, "UTC");
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 const at = (iso: string) => ({ at: Date.parse(iso) });
 
 test.each([
@@ -45,4 +48,35 @@ test("words that count from now give a delay, all others a due time", () => {
   expect(time("tomorrow 9:00")).toEqual({ dueAt: "2026-11-27T09:00:00.000Z" });
   expect(time("2027-03-01T09:00:00Z")).toEqual({ dueAt: "2027-03-01T09:00:00.000Z" });
   expect(time("soon")).toBeUndefined();
+});
+
+test.each([
+  ["3 December", "2026-12-03T00:00:00Z", "2026-12-04T00:00:00Z"],
+  ["on 3 December", "2026-12-03T00:00:00Z", "2026-12-04T00:00:00Z"],
+  ["2026-12-03", "2026-12-03T00:00:00Z", "2026-12-04T00:00:00Z"],
+  ["today", "2026-11-26T00:00:00Z", "2026-11-27T00:00:00Z"],
+  ["tomorrow", "2026-11-27T00:00:00Z", "2026-11-28T00:00:00Z"],
+  ["3 December 14:00", "2026-12-03T14:00:00Z", "2026-12-03T14:00:00Z"],
+  ["tomorrow noon", "2026-11-27T12:00:00Z", "2026-11-27T12:00:00Z"],
+  ["in 3 days", "2026-11-29T10:00:00Z", "2026-11-29T10:00:00Z"],
+  ["2 hours ago", "2026-11-26T08:00:00Z", "2026-11-26T08:00:00Z"],
+  ["now", "2026-11-26T10:00:00Z", "2026-11-26T10:00:00Z"],
+  ["2026-12-03T09:00:00Z", "2026-12-03T09:00:00Z", "2026-12-03T09:00:00Z"],
+  ["90s", "2026-11-26T10:01:30Z", "2026-11-26T10:01:30Z"],
+])("a range from and until %j means the whole day if it names no time of day", (words, from, until) => {
+  expect(readEdge(words, NOW, "UTC", "from")).toMatchObject(at(from));
+  expect(readEdge(words, NOW, "UTC", "until")).toMatchObject(at(until));
+});
+
+test.each([
+  ["Europe/Berlin", "29 March 2026", 23],
+  ["Europe/Berlin", "25 October 2026", 25],
+  ["America/Havana", "8 March 2026", 23],
+  ["Asia/Kathmandu", "29 March 2026", 24],
+])("in %s, %s is one whole day of %i hours", (timezone, words, hours) => {
+  vi.stubEnv("TZ", timezone);
+  const [from, until] = (["from", "until"] as const).map((edge) => readEdge(words, NOW, "local", edge));
+  if (from === undefined || until === undefined || !("at" in from) || !("at" in until))
+    return expect.fail("the words name no day");
+  expect((until.at - from.at) / 3_600_000).toBe(hours);
 });

@@ -182,6 +182,7 @@ describe("the dashboard", () => {
       "Jobs parked and released, a minute",
       "Longest hold of a first attempt, ms",
       "Jobs moved to the next window, a minute",
+      "Attempts that failed and are retried, a minute",
       "Messages dropped by reason, a minute",
       "Jobs that came too late to run, a minute",
       "Answers of the API that are errors, a minute",

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createInputs } from "../../../local/app/inputs.ts";
 import type { Rebuilt } from "../../../local/app/rebuild.ts";
 import { createReloader } from "../../../local/app/reload.ts";
+import { OWN_PROGRAM } from "../../../local/app/sources.ts";
 import { compareStacks } from "../../../local/app/stack-changes.ts";
 import { LocalError } from "../../../local/local-error.ts";
 import type { FunctionSpec, StackSpec } from "../../../local/template/resources.ts";
@@ -80,6 +81,15 @@ test("a function whose code was saved is replaced and named; other functions are
   await save(async () => withCode("2"), "second");
   expect(replaced).toEqual([{ ...mail, codeHash: "2" }]);
   expect(lines).toEqual([SAVED, "synthesised in 0.0 s: reloaded Mail"]);
+});
+
+test("a save of code that the file of `minutehand template` does not name synthesises nothing", async () => {
+  inputs = [write("minutehand.json", "{}"), OWN_PROGRAM];
+  saved = reloaderOf(running);
+  await save(async () => running, "import json", "worker.py");
+  expect(synths).toBe(0);
+  await save(async () => running, '{"topics":{}}', "minutehand.json");
+  expect(synths).toBe(1);
 });
 
 test("a save that changes no file synthesises nothing, and says so once", async () => {

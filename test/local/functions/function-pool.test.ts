@@ -132,6 +132,31 @@ test("if a process ends, its invocation fails and the next invocation gets a new
   expect(result(await call("/")).pid).not.toBe(pid);
 });
 
+test.each([
+  ["/throw-later", "thrown by a timer"],
+  ["/reject-later", "rejected by a promise"],
+])("an error that nothing catches ends the process and is told with its stack: %s", async (path, text) => {
+  open();
+  const outcome = await call(path);
+  expect(outcome).toMatchObject({
+    outcome: "crashed",
+    error: {
+      errorMessage: `an error that nothing caught ended the process: ${text}`,
+      thrown: { message: text },
+    },
+  });
+  expect(JSON.stringify(outcome)).toMatch(/echo\/index\.m?js:\d+/);
+});
+
+test("an error that nothing catches between two runs is logged, and the next run gets a new process", async () => {
+  open();
+  const { pid } = result(await call("/"));
+  await call("/throw-when-idle");
+  await expect.poll(() => lines.join("\n")).toContain("ended the process: thrown after the run");
+  expect(lines.join("\n")).not.toContain("throw new TypeError");
+  expect(result(await call("/")).pid).not.toBe(pid);
+});
+
 test("if a process is killed, its invocation fails; a killed idle process is replaced", async () => {
   open();
   const { pid } = result(await call("/"));

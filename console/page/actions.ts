@@ -1,0 +1,53 @@
+import { useQuery } from "@tanstack/preact-query";
+import { useEffect, useRef } from "preact/hooks";
+import { ACTIONS_PATH } from "../about.ts";
+import type { CarriedAction, Plan } from "../carried.ts";
+import { call, queries, refresh } from "./api.ts";
+import { isKeyWrong } from "./server.ts";
+
+/** Starts, watches, stops and continues the actions on many jobs that the console's server carries on. */
+
+const ACTION = { id: "string", state: "string" } as const;
+const KEY = ["actions"];
+
+/** The page asks its own server, so this costs nothing, and another tab may have started an action. */
+const EVERY_MS = { running: 1000, idle: 5000 };
+
+export function isRunning({ state }: CarriedAction): boolean {
+  return state === "running" || state === "stopping";
+}
+
+/** The last actions of all tabs, the newest first. When an action ends, the page reads everything again that it has changed. */
+export function useActions(): readonly CarriedAction[] {
+  const { data = [] } = useQuery<readonly CarriedAction[]>({
+    queryKey: KEY,
+    enabled: !isKeyWrong.value,
+    refetchInterval: ({ state }) => EVERY_MS[state.data?.some(isRunning) ? "running" : "idle"],
+    async queryFn({ signal }) {
+      const shape = { actions: "array" } as const;
+      return (await call<{ actions: CarriedAction[] }>("GET", ACTIONS_PATH, shape, { signal })).actions;
+    },
+  });
+  const running = data.filter(isRunning).length;
+  const before = useRef(running);
+  useEffect(() => {
+    if (running < before.current) void refresh();
+    before.current = running;
+  }, [running]);
+  return data;
+}
+
+export async function startAction(body: Plan): Promise<void> {
+  await call("POST", ACTIONS_PATH, ACTION, { body });
+  await queries.invalidateQueries({ queryKey: KEY });
+}
+
+export async function stopAction(id: string): Promise<void> {
+  await call("DELETE", `${ACTIONS_PATH}/${id}`, ACTION);
+  await queries.invalidateQueries({ queryKey: KEY });
+}
+
+export async function continueAction(id: string): Promise<void> {
+  await call("POST", `${ACTIONS_PATH}/${id}`, ACTION);
+  await queries.invalidateQueries({ queryKey: KEY });
+}

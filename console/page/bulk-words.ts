@@ -1,0 +1,70 @@
+import type { CarriedAction, CarriedLine, Change, Which } from "../carried.ts";
+import { jobsText, skippedIn } from "./bulk-calls.ts";
+import { withVisibleMarks } from "./direction.ts";
+
+type Words = { readonly asks: string; readonly doing: string; readonly done: string };
+
+const WORDS: Readonly<Record<Change["action"] | "shift", Words>> = {
+  run: { asks: "Run now all waiting jobs", doing: "Bringing forward", done: "Brought forward" },
+  move: { asks: "Move all waiting jobs", doing: "Moving", done: "Moved" },
+  shift: { asks: "Shift all waiting jobs", doing: "Shifting", done: "Shifted" },
+  cancel: { asks: "Cancel all waiting jobs", doing: "Cancelling", done: "Cancelled" },
+  redrive: { asks: "Redrive all dead jobs", doing: "Redriving", done: "Redriven" },
+};
+
+export function wordsOf({ action, shift }: Change): Words {
+  return WORDS[shift === undefined ? action : "shift"];
+}
+
+/** `work with the tag a and the group b`, or `3 topics with 2 tags`. */
+export function selectionText(lines: readonly Pick<Which, "topic" | "tag" | "group">[]): string {
+  const named = (kind: "topic" | "tag" | "group") => [
+    ...new Set(lines.flatMap((line) => (line[kind] ? [line[kind]] : []))),
+  ];
+  const labels = (["tag", "group"] as const).flatMap((kind) => {
+    const [first, ...others] = named(kind);
+    if (first === undefined) return [];
+    return [others.length === 0 ? `the ${kind} ${withVisibleMarks(first)}` : `${others.length + 1} ${kind}s`];
+  });
+  const [topic = "no topic", ...others] = named("topic");
+  const topics = others.length === 0 ? topic : `${others.length + 1} topics`;
+  return labels.length === 0 ? topics : `${topics} with ${labels.join(" and ")}`;
+}
+
+/** Says what an action has done so far, or at its end. */
+export function progressText({ change, lines, state }: CarriedAction): string {
+  const { doing, done } = wordsOf(change);
+  const [changed, counted] = [sum(lines, changedOf), sum(lines, countedOf)];
+  const jobs = `${changed.toLocaleString("en")} of ${jobsText(counted)}`;
+  const whose = selectionText(lines.map(({ which }) => which));
+  if (state === "running" || state === "stopping") return `${doing} ${jobs} of ${whose}`;
+  if (state !== "done") return `${done} ${jobs} of ${whose}`;
+  return `${done} ${jobsText(changed)} of ${whose}.${skippedText(lines)}`;
+}
+
+const changedOf = ({ changed }: CarriedLine) => changed;
+const countedOf = ({ counted }: CarriedLine) => counted;
+
+/** How many of the counted jobs an action has come to: from 0 to 1. */
+export function shareOf(lines: readonly CarriedLine[]): number {
+  const seen = sum(lines, (line) =>
+    line.isDone ? line.counted : Math.min(line.changed + skippedIn(line), line.counted),
+  );
+  return seen / Math.max(sum(lines, countedOf), 1);
+}
+
+function skippedText(lines: readonly CarriedLine[]): string {
+  const skipped = lines.flatMap((line) => Object.entries(line.skipped));
+  if (skipped.length === 0) return "";
+  const byCode = Map.groupBy(skipped, ([code]) => code);
+  const reasons = [...byCode].map(([code, some]) => `${count(sum(some, ([, jobs]) => jobs))} ${code}`);
+  return ` ${count(sum(skipped, ([, jobs]) => jobs))} were not changed: ${reasons.join(", ")}.`;
+}
+
+function count(jobs: number): string {
+  return jobs.toLocaleString("en");
+}
+
+function sum<Entry>(entries: readonly Entry[], of: (entry: Entry) => number): number {
+  return entries.reduce((all, entry) => all + of(entry), 0);
+}

@@ -1,0 +1,21 @@
+import { useQuery } from "@tanstack/preact-query";
+import { HISTORY_PATH } from "../about.ts";
+import type { HistoryAnswer } from "../history.ts";
+import { call, refetchEvery } from "./api.ts";
+import { about } from "./server.ts";
+import { MINUTE, SECOND } from "./times.ts";
+
+/** CloudWatch's metrics have a value for each minute, and AWS charges for each read of them. */
+const EVERY_MS = about.hasLive ? 5 * SECOND : MINUTE;
+
+export const SPARK_HOURS = 3;
+
+/** Of all topics, or with `topic` of one, with its steps of lateness. */
+export function useHistory(hours: number = SPARK_HOURS, topic?: string) {
+  return useQuery({
+    queryKey: ["history", hours, topic],
+    refetchInterval: refetchEvery(EVERY_MS),
+    queryFn: ({ signal }) =>
+      call<HistoryAnswer>("GET", HISTORY_PATH, {}, { query: { hours, topic }, signal }),
+  });
+}

@@ -1,0 +1,138 @@
+import { useQuery } from "@tanstack/preact-query";
+import type { TopicJson } from "../../../src/http/answers/topics.ts";
+import { api } from "../api.ts";
+import { groupByError } from "../error-groups.ts";
+import type { Need } from "../needs.ts";
+import { firstOf } from "../reads.ts";
+import { now, zone } from "../state.ts";
+import { timeText } from "../times.ts";
+import { CalendarClock, Check, CirclePause, CircleX, ClockAlert, RotateCw, TriangleAlert } from "./icon.tsx";
+import { ResumeTopic } from "./pause-topic.tsx";
+import { RedriveAll } from "./redrive.tsx";
+
+const ICONS = {
+  sweep: TriangleAlert,
+  late: ClockAlert,
+  schedule: CalendarClock,
+  dead: CircleX,
+  retrying: RotateCw,
+  paused: CirclePause,
+} satisfies Readonly<Record<Need["kind"], unknown>>;
+
+type Props = { readonly needs: readonly Need[]; readonly topics: readonly TopicJson[] };
+
+/** What needs a person, the most urgent first, each with what settles it. */
+export function NeedLines({ needs, topics }: Props) {
+  return (
+    <section aria-labelledby="needs-title" class="panel needs">
+      <h2 id="needs-title">What needs you</h2>
+      {needs.length === 0 ? (
+        <Calm topics={topics} />
+      ) : (
+        <ul>
+          {needs.map((need) => (
+            <NeedLine
+              key={`${need.kind} ${need.of}`}
+              need={need}
+              topic={topics.find(({ topic }) => topic === need.of)}
+            />
+          ))}
+        </ul>
+      )}
+      <Sampled topics={topics} />
+    </section>
+  );
+}
+
+function Calm({ topics }: Pick<Props, "topics">) {
+  const isCut = topics.some(({ late }) => late?.atLeast);
+  return (
+    <p class="calm">
+      <Check class="icon" size={16} aria-hidden="true" />
+      Nothing. {isCut ? CUT : "No job is late or dead,"} and the sweep is on time.
+    </p>
+  );
+}
+
+const CUT = "No job is dead, of the jobs that were looked at none is late,";
+
+/** A large queue is always sampled, so this is not something that a person must do. */
+function Sampled({ topics }: Pick<Props, "topics">) {
+  const since = topics.flatMap(({ sampledSince }) => sampledSince ?? []).sort()[0];
+  if (since === undefined) return null;
+  return (
+    <p class="quiet sampled">
+      Only a sample of the jobs that were due since {timeText(Date.parse(since), now.value, zone.value)} was
+      looked at. A late job among the others is found 7 to 12 minutes after it was due.
+    </p>
+  );
+}
+
+type LineProps = { readonly need: Need; readonly topic: TopicJson | undefined };
+
+function NeedLine({ need, topic }: LineProps) {
+  const { kind, severity, href, text, more } = need;
+  const Icon = ICONS[kind];
+  return (
+    <li class={severity}>
+      <Icon class={`icon ${kind}`} size={16} aria-hidden="true" />
+      <div>
+        <a href={href} data-line>
+          {text}
+        </a>
+        {more !== undefined && <p class="quiet">{more}</p>}
+        {kind === "dead" && topic && <DeadErrors topic={topic} />}
+      </div>
+      {kind === "paused" && topic?.pause && <ResumeTopic {...topic} pause={topic.pause} />}
+      {kind === "dead" && topic && <Redrive topic={topic} />}
+    </li>
+  );
+}
+
+function Redrive({ topic }: { topic: TopicJson }) {
+  const { data: kinds = [] } = useDeadErrors(topic);
+  if (topic.policy.tracking === "none") return null;
+  return <RedriveAll topic={topic.topic} errors={kinds.map(({ name }) => name)} />;
+}
+
+const NAMED_KINDS = 3;
+
+/** `9 × HTTP 503`, `3 × TypeError`, each in a line. */
+function DeadErrors({ topic }: { topic: TopicJson }) {
+  const { data: kinds, error } = useDeadErrors(topic);
+  if (topic.policy.tracking === "none")
+    return <p class="quiet">Its jobs are untracked, so their errors are not stored.</p>;
+  if (kinds === undefined)
+    return <p class="quiet">{error ? "Their errors could not be read." : "Reading their errors …"}</p>;
+  const sum = kinds.reduce((all, { count }) => all + count, 0);
+  const others = kinds.slice(NAMED_KINDS).reduce((all, { count }) => all + count, 0);
+  return (
+    <>
+      {sum < topic.depths.dead && <p class="quiet">Of the oldest {sum.toLocaleString("en")}:</p>}
+      <ul class="kinds quiet">
+        {kinds.slice(0, NAMED_KINDS).map(({ name, count }) => (
+          <li key={name} class="kind">
+            {count.toLocaleString("en")} × {name}
+          </li>
+        ))}
+        {others > 0 && <li class="kind">{others.toLocaleString("en")} × other errors</li>}
+      </ul>
+    </>
+  );
+}
+
+const READ_JOBS = 200;
+
+/** The kinds of the errors of a topic's dead jobs, read when their number changes. */
+function useDeadErrors({ topic, depths: { dead }, policy }: TopicJson) {
+  return useQuery({
+    queryKey: ["dead-errors", topic, dead],
+    enabled: policy.tracking === "full",
+    refetchInterval: false,
+    queryFn: async ({ signal }) => {
+      const jobs = await firstOf(api.dead(topic, { signal, pageSize: READ_JOBS }), READ_JOBS);
+      return groupByError(jobs).map(({ name, jobs: alike }) => ({ name, count: alike.length }));
+    },
+    placeholderData: (before) => before,
+  });
+}

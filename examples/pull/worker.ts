@@ -1,0 +1,28 @@
+/**
+ * Pulls the jobs of the topic `thumbnail` over HTTP: node pull/worker.ts [URL] [--once]
+ *
+ * To stop the worker, send it SIGTERM. Its last `receive` ends, which takes up to 20 seconds, and so does a job that still comes.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { createClient } from "minutehand/client";
+import type { Topics } from "../topics.ts";
+import { pull } from "./pull.ts";
+
+const [url = process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500"] = process.argv
+  .slice(2)
+  .filter((argument) => argument !== "--once");
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
+
+await pull(
+  createClient<Topics>({ url }),
+  "thumbnail",
+  async ({ body, attempt }, lost) => {
+    if (process.argv.includes("--once")) stop.abort();
+    if (body.width <= 0) throw new RangeError(`width must be more than 0, is ${body.width}`);
+    // Stands for the work.
+    await sleep(Number(process.env.WORK_SECONDS ?? 0) * 1000, undefined, { signal: lost });
+    console.log(`${body.image} at ${body.width} px, attempt ${attempt}`);
+  },
+  { stop: stop.signal, extendEvery: Number(process.env.EXTEND_EVERY ?? 10) },
+);

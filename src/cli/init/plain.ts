@@ -1,0 +1,40 @@
+/** `minutehand init --template`: a queue for programs that pull, without the CDK and without code. */
+
+import { UsageError } from "../cli-error.ts";
+import { CONFIG } from "../commands/template.ts";
+import { json } from "./files.ts";
+import { VERSIONS } from "./manifest.ts";
+import type { Plan } from "./plan.ts";
+import type { Folder } from "./project.ts";
+import { withIgnored } from "./settings.ts";
+
+export type PlainPlan = Pick<Plan, "write" | "change" | "kept" | "next">;
+
+const SCHEMA = "./node_modules/minutehand/docs/reference/minutehand.schema.json";
+const PACKAGES = ["aws-cdk-lib", "constructs", "fauxqs"];
+const EXAMPLES = "node_modules/minutehand/examples/python";
+
+/** Throws a `UsageError` in a folder that has another app. */
+export function planPlain(topics: readonly string[], { read }: Folder): PlainPlan {
+  if (read("cdk.json") !== undefined)
+    throw new UsageError("--template is for a folder without an app of the CDK, and this one has cdk.json");
+  const [topic = ""] = topics;
+  const pulled = Object.fromEntries(topics.map((name) => [name, { consumer: "pull" }]));
+  const files = {
+    [CONFIG]: read(CONFIG) ?? json({ $schema: SCHEMA, topics: pulled }),
+    ".gitignore": withIgnored(read(".gitignore")),
+  };
+  const all = Object.entries(files);
+  return {
+    write: Object.fromEntries(all.filter(([path]) => read(path) === undefined)),
+    change: Object.fromEntries(all.filter(([path, text]) => ![undefined, text].includes(read(path)))),
+    kept: all.filter(([path, text]) => read(path) === text).map(([path]) => path),
+    next: [
+      `npm install --save-dev ${PACKAGES.map((name) => `${name}@${VERSIONS[name]}`).join(" ")}`,
+      "npx minutehand local",
+      `npx minutehand enqueue ${topic} --delay 5 --body '{"id": "17"}'`,
+      `curl http://127.0.0.1:4500/topics/${topic}/receive -d '{"waitSeconds": 20}'`,
+      `cp ${EXAMPLES}/api.py ${EXAMPLES}/worker.py .    # a worker in Python, for your TOPIC`,
+    ],
+  };
+}

@@ -1,0 +1,39 @@
+import type { CarriedAction, CarriedLine, Change } from "../../console/carried.ts";
+import { many } from "./columns.ts";
+import type { Target } from "./target.ts";
+
+/** Says what the stopped actions of a console have done, and which commands do the rest. */
+export function unfinishedTexts(actions: readonly CarriedAction[], target: Target): string[] {
+  return actions.flatMap(({ change, lines }) =>
+    lines.filter(({ isDone }) => !isDone).map((line) => unfinishedText(change, line, target)),
+  );
+}
+
+function unfinishedText(change: Change, line: CarriedLine, target: Target): string {
+  const { topic } = line.which;
+  const done = `the console was changing jobs of ${topic} (${change.action}): ${many(line.changed)} of ${line.counted} changed`;
+  return `${done}; to continue, run: ${commandOf(change, line, target)}`;
+}
+
+function commandOf(change: Change, { which, cursor, key }: CarriedLine, { url, stack }: Target): string {
+  const { action, dueAt, delay, shift, ratePerSecond, reason } = change;
+  const { topic, ...filters } = which;
+  const flags = {
+    ...(stack === undefined ? { url } : { stack: stack.name }),
+    ...(action === "redrive" ? {} : { topic }),
+    ...{ "due-at": dueAt, delay, shift, rate: ratePerSecond, reason, ...filters, cursor },
+    // Without a cursor, a second call of a shift could move jobs once more.
+    ...(shift !== undefined && cursor === undefined ? { "idempotency-key": key } : {}),
+  };
+  const words = { cancel: ["cancel"], move: ["reschedule"], run: ["reschedule", "--now"] };
+  const begin = action === "redrive" ? ["redrive", quoted(topic)] : words[action];
+  const given = Object.entries(flags).filter(([, value]) => value !== undefined);
+  return ["minutehand", ...begin, ...given.map(([name, value]) => `--${name} ${quoted(String(value))}`)].join(
+    " ",
+  );
+}
+
+/** Quotes a text for a shell, if the shell would change it. */
+function quoted(text: string): string {
+  return /^[\w.:/@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

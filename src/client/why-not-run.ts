@@ -1,0 +1,199 @@
+import { USUAL_LAG } from "../core/constants.ts";
+import type { JobJson, JobSummary } from "../http/answers/jobs.ts";
+import type { TopicJson } from "../http/answers/topics.ts";
+import { actorText } from "./actor-text.ts";
+import { isHolding, type Pause } from "./holding.ts";
+
+/** The parts of one or two sentences. Times stand apart, because the page and the command line write them in different ways. */
+export type Why = readonly (string | Date)[];
+type Job = Pick<JobSummary, "topic" | "state" | "dueAt" | "attempt" | "maxAttempts"> &
+  Partial<JobSummary> &
+  Partial<Pick<JobJson, "timeline">>;
+type Topic = Pick<TopicJson, "topic" | "policy" | "depths" | "sweepLag" | "pause">;
+type Event = JobJson["timeline"][number];
+
+/** Characters of an error in a sentence. The whole error stands elsewhere. */
+const ERROR_LENGTH = 120;
+
+/**
+ * Says why a job has not run, or how it has ended. `topic`: absent if it could not be read; the answer then says less. `now`: ms since the
+ * epoch.
+ */
+export function whyNotRun(job: Job, topic: Topic | undefined, now: number): Why {
+  return WHYS[job.state](job, topic, now);
+}
+
+const WHYS: Readonly<Record<Job["state"], (job: Job, topic: Topic | undefined, now: number) => Why>> = {
+  scheduled: whyWaiting,
+  running: ({ attempt, maxAttempts, claimedAt, leaseUntil }) => [
+    `Attempt ${attempt} of ${maxAttempts} is running`,
+    ...since(claimedAt),
+    ".",
+    ...(leaseUntil === undefined
+      ? []
+      : [" If nothing is heard of the run until ", new Date(leaseUntil), ", the job runs again."]),
+  ],
+  done: ({ attempt, claimedAt, finishedAt }) => [
+    `It has run: attempt ${attempt}`,
+    ...(claimedAt === undefined ? [] : [" started ", new Date(claimedAt), " and"]),
+    " was done",
+    ...part(" ", finishedAt),
+    ".",
+  ],
+  dead: whyDead,
+  expired: (job) => {
+    const why = quoted(lastOf(job, "expired")?.error ?? job.lastError);
+    const rule = "it became later than its own rule or its topic's rule allows";
+    return ["It did not run, because it expired", ...part(" ", job.finishedAt), `: ${why ?? rule}.`];
+  },
+  cancelled: (job) => {
+    const by = lastOf(job, "cancelled")?.by;
+    return ["It will not run: it was cancelled", ...part(" ", job.finishedAt), `${byText(by)}.`];
+  },
+  "handed-off": () => [
+    "Its message was handed to the queue. The topic is untracked, so nobody knows whether the job has run.",
+  ],
+};
+
+function whyWaiting(job: Job, topic: Topic | undefined, now: number): Why {
+  const { dueAt, heldUntil = dueAt } = job;
+  if (topic && isHolding(topic.pause) && (job.held || topic.pause.state === "paused"))
+    return [...dueText(job, now), ...pauseText(topic.topic, topic.pause)];
+  if (job.held) return [...dueText(job, now), ...whyHeld(job, topic, now)];
+  const last = job.timeline?.at(-1);
+  // The API calls a job scheduled whose run has lost its lease.
+  if (last?.event === "claimed")
+    return [
+      `Attempt ${job.attempt} started `,
+      new Date(last.at),
+      ", and then nothing was heard of it: its consumer has ended or stands still. The job runs again as soon as the queue hands out its message again.",
+    ];
+  if (job.lateSince !== undefined) return whyLate(job.lateSince, topic);
+  const start = Math.max(Date.parse(dueAt), Date.parse(heldUntil));
+  if (start <= now) return ["It was due ", new Date(start), ", so its run begins within seconds."];
+  return whyRetrying(job, start) ?? ["It is due later: it starts ", new Date(start), "."];
+}
+
+/** `undefined` if no attempt was made. */
+function whyRetrying(job: Job, start: number): Why | undefined {
+  const { attempt, maxAttempts, lastError } = job;
+  if (attempt === 0) return undefined;
+  const [failed, asked] = [lastOf(job, "failed"), lastOf(job, "asked-to-retry")];
+  const next = [` Attempt ${attempt + 1} starts `, new Date(start), "."];
+  if (asked !== undefined && (failed === undefined || failed.at < asked.at))
+    return [`The handler of attempt ${attempt} asked `, new Date(asked.at), " to run again.", ...next];
+  const error = quoted(lastError ?? failed?.error);
+  return [
+    `Attempt ${attempt} of ${maxAttempts} failed`,
+    ...part(" ", failed?.at),
+    error === undefined ? "." : `: ${error}.`,
+    ...next,
+  ];
+}
+
+/** Says when the job was or is due, if something else keeps it from starting. */
+function dueText({ dueAt, attempt }: Job, now: number): Why {
+  const what = attempt === 0 ? "It" : `Its attempt ${attempt + 1}`;
+  return [`${what} ${Date.parse(dueAt) > now ? "is" : "was"} due `, new Date(dueAt), ". "];
+}
+
+function pauseText(topic: string, { state, since: at, by, ratePerSecond, parked }: Pause): Why {
+  if (state === "paused")
+    return [
+      `The topic ${topic} has been paused since `,
+      new Date(at),
+      `${byText(by)}, so the job starts after somebody resumes the topic.`,
+    ];
+  const rate = ratePerSecond === undefined ? "" : ` at ${ratePerSecond} jobs a second`;
+  // The API counts up to 1,000.
+  const many = parked >= 1000 ? "1,000 or more" : String(parked);
+  return [
+    `The topic ${topic} is being resumed${rate}, and ${many} ${parked === 1 ? "job waits" : "jobs wait"}, so the job starts at its turn.`,
+  ];
+}
+
+function whyHeld(job: Job, topic: Topic | undefined, now: number): Why {
+  const { maxPerSecond, window } = topic?.policy ?? {};
+  const limit =
+    maxPerSecond === undefined
+      ? `It waits behind the limit of its topic`
+      : `It waits behind the limit of its topic, ${maxPerSecond} jobs a second`;
+  const shut = `The window of its topic${window === undefined ? "" : ` (${window})`} is shut`;
+  if (job.heldUntil !== undefined && Date.parse(job.heldUntil) > now) {
+    const by = lastOf(job, "held")?.by?.kind;
+    const texts = { limit, window: shut, pause: "A resume of its topic at a rate has given it its turn" };
+    const text = texts[by as keyof typeof texts] ?? "A pause, a limit or a window of its topic holds it";
+    return [`${text}: it starts `, new Date(job.heldUntil), "."];
+  }
+  if (maxPerSecond !== undefined) return [`${limit}: the jobs before it start first.`];
+  if (window !== undefined) return [`${shut}: it starts when the window opens.`];
+  return ["A pause or a resume of its topic holds it."];
+}
+
+function whyLate(lateSince: string, topic: Topic | undefined): Why {
+  return ["It is late: it could start since ", new Date(lateSince), `. ${consumerText(topic)}`];
+}
+
+function consumerText(topic: Topic | undefined): string {
+  if (topic === undefined) return "Its consumer is slow or does not run.";
+  const { sweepLag, depths, policy } = topic;
+  const { ready, inFlight } = depths;
+  if (sweepLag * 1000 > USUAL_LAG)
+    return `The sweep is ${Math.round(sweepLag)} s behind, so perhaps its message is not sent yet. Look at the sweep's function.`;
+  if (ready + inFlight === 0)
+    return "No message waits in the topic's queue. If its message was lost, an audit sends it again within 12 minutes.";
+  const waiting = `${ready} ${ready === 1 ? "message waits" : "messages wait"} in the topic's queue`;
+  if (policy.consumer === "pull")
+    return ready === 0
+      ? "Its worker has received all messages, and has not said that it began the job."
+      : `It waits for a worker: ${waiting}, and no worker receives them, or the workers are too slow.`;
+  const what = policy.consumer === "webhook" ? "its receiver" : "its handler";
+  return `It waits for the topic's function: ${waiting}, and ${inFlight} ${inFlight === 1 ? "is" : "are"} in flight. The function is throttled or fails, or ${what} is too slow.`;
+}
+
+function whyDead(job: Job): Why {
+  const { attempt, maxAttempts, finishedAt } = job;
+  const death = lastOf(job, "dead");
+  const error = quoted(job.lastError ?? death?.error);
+  const why = error === undefined ? "" : `: ${error}`;
+  const isRun = death === undefined ? attempt > 0 : death.attempt !== undefined;
+  const how = !isRun
+    ? ", because its message could not be delivered"
+    : attempt >= maxAttempts
+      ? `, because ${attempt === 1 ? "its only attempt" : `all ${attempt} attempts`} failed`
+      : `, because its consumer gave it up in attempt ${attempt} of ${maxAttempts}`;
+  return ["It is dead", ...since(finishedAt), `${how}${why}. Mend the cause, then redrive the job.`];
+}
+
+function lastOf({ timeline = [] }: Job, name: Event["event"]): Event | undefined {
+  return timeline.findLast(({ event }) => event === name);
+}
+
+function part(text: string, at: string | undefined): Why {
+  return at === undefined ? [] : [text, new Date(at)];
+}
+
+const since = (at: string | undefined): Why => part(" since ", at);
+
+/** The first line of an error, shortened. */
+function quoted(error: string | undefined): string | undefined {
+  const [line = ""] = (error ?? "").trim().split("\n");
+  if (line === "") return undefined;
+  return `"${line.length > ERROR_LENGTH ? `${line.slice(0, ERROR_LENGTH)}…` : line}"`;
+}
+
+/** ` by a caller (alice), with the reason "a wrong price"` */
+function byText(by: Event["by"]): string {
+  if (by === undefined) return "";
+  const { reason, ...who } = by;
+  return ` by ${actorText(who)}${reason === undefined ? "" : `, with the reason ${quoted(reason)}`}`;
+}
+
+/** Why no job is found under an id or a key: each can be so. */
+export const NEVER_FILED: readonly string[] = [
+  "The id or the key has a mistake: both are compared as a whole.",
+  "The job was filed in another queue, such as another stack, stage or region.",
+  "The call that should file the job failed, or its program has never made the call.",
+  "The job has ended, and its topic's retention is over, so it was deleted.",
+  "The topic is untracked: its jobs have no key, and those that are due within 210 seconds are not stored.",
+];

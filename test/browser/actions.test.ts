@@ -1,0 +1,187 @@
+import type { Page } from "playwright-core";
+import { describe, expect, inject, test } from "vitest";
+import type { CarriedAction } from "../../console/carried.ts";
+import { createClient } from "../../src/client/client.ts";
+import { PATIENCE_MS } from "../patience.ts";
+import { expectAccessible, expectNoOverflow } from "./accessible.ts";
+import { testBrowser } from "./browser.ts";
+import { fileAll } from "./file-all.ts";
+
+const browser = testBrowser();
+const api = createClient({ url: inject("stackUrl") });
+
+const DAY = { from: "2031-01-01T00:00:00Z", to: "2031-01-02T00:00:00Z" };
+const AT = "2031-01-01T09:00:00Z";
+const RANGE = `from=${DAY.from}&to=${DAY.to}`;
+
+async function countIn(tag: string, state: "cancelled" | "scheduled"): Promise<number> {
+  let count = 0;
+  for await (const _ of api.list({ tag, state, ...DAY })) count++;
+  return count;
+}
+
+/** Files so many jobs that a change of all takes several parts, and opens the dialog that cancels them. */
+async function openMany(tag: string, jobs: number): Promise<Page> {
+  await fileAll(
+    api,
+    Array.from({ length: jobs }, (_, index) => ({ dueAt: AT, tag, key: `${tag}-${index}` })),
+  );
+  const page = await browser.open(`/console/jobs?topic=work&tag=${tag}&${RANGE}`);
+  await page.getByRole("button", { name: "Cancel all …" }).click();
+  return page;
+}
+
+/** The action that changes the jobs of a tag, as the server of the console has it. */
+async function actionOf(tag: string): Promise<CarriedAction | undefined> {
+  const answered = await fetch(`${inject("stackUrl")}/console/actions`);
+  const { actions } = (await answered.json()) as { actions: CarriedAction[] };
+  return actions.find(({ lines }) => lines.some(({ which }) => which.tag === tag));
+}
+
+const bar = (page: Page) => page.getByRole("complementary", { name: "Actions in progress" });
+
+describe("an action on many jobs", () => {
+  test("goes on when its page is closed, is watched in another tab, and is stopped and continued there", async () => {
+    const [tag, jobs] = ["actions-many", 3000];
+    const page = await openMany(tag, jobs);
+    await page.getByRole("button", { name: `Cancel all: ${jobs.toLocaleString("en")} jobs` }).click();
+    await bar(page).getByText("Cancelling").waitFor();
+    const url = page.url();
+    const other = await page.context().newPage();
+    await page.close();
+    await other.goto(url.replace(/jobs.*/, "schedules"));
+    await bar(other)
+      .getByText(/^Cancelling [\d,]+ of 3,000 jobs of work with the tag actions-many/)
+      .waitFor();
+    await bar(other).getByRole("progressbar").waitFor();
+    await bar(other).getByRole("button", { name: "Stop" }).click();
+    await bar(other)
+      .getByText(/^Cancelled [\d,]+ of 3,000 jobs of .*Stopped$/)
+      .waitFor();
+    const stopped = await actionOf(tag);
+    const changed = stopped?.lines[0]?.changed ?? 0;
+    expect(stopped).toMatchObject({ state: "stopped", lines: [{ isDone: false }] });
+    expect(changed).toBeGreaterThan(0);
+    expect(changed).toBeLessThan(jobs);
+    expect(await countIn(tag, "cancelled")).toBe(changed);
+    await expectAccessible(other);
+    await other.setViewportSize({ width: 360, height: 800 });
+    await expectNoOverflow(other);
+    await bar(other).getByRole("button", { name: "Go on" }).click();
+    // A slow machine needs long for so many jobs.
+    await expect.poll(async () => (await actionOf(tag))?.state, { timeout: 4 * PATIENCE_MS }).toBe("done");
+    await bar(other).getByText("Cancelled 3,000 jobs of work with the tag actions-many.").waitFor();
+    expect(await countIn(tag, "cancelled")).toBe(jobs);
+    await bar(other).getByRole("button", { name: "Close this message" }).first().click();
+    await bar(other).getByText("with the tag actions-many").waitFor({ state: "hidden" });
+  });
+
+  test("that is refused says so in its dialog, and can be repeated", async () => {
+    const page = await openMany("actions-refused", 2);
+    await page.route("**/console/actions", (route) =>
+      route.request().method() === "POST" ? route.fulfill({ status: 503, body: "" }) : route.continue(),
+    );
+    const confirm = page.getByRole("button", { name: "Cancel all: 2 jobs" });
+    await confirm.click();
+    await page.getByRole("alert").getByText("unavailable").waitFor();
+    await page.unroute("**/console/actions");
+    await confirm.click();
+    await bar(page).getByText("Cancelled 2 jobs of work with the tag actions-refused.").waitFor();
+  });
+});
+
+describe("one plan", () => {
+  test("is counted for several topics of one customer, and leaves out what is not chosen", async () => {
+    const group = "actions-customer";
+    for (const topic of ["work", "reminders", "days"])
+      await api.enqueue(topic, {}, { group, dueAt: AT, key: `${group}-${topic}` });
+    await api.enqueue("work", {}, { dueAt: AT, key: `${group}-other` });
+    const page = await browser.open(`/console/jobs?group=${group}&${RANGE}`);
+    await page.getByRole("button", { name: "Cancel all …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("3 jobs of 3 topics with the group actions-customer due from").waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("checkbox", { name: "days, group actions-customer" }).uncheck();
+    await dialog.getByText("2 jobs of 2 topics with the group actions-customer due from").waitFor();
+    await dialog.getByRole("button", { name: "Cancel all: 2 jobs" }).click();
+    await bar(page).getByText("Cancelled 2 jobs of 2 topics with the group actions-customer.").waitFor();
+    const stateOf = async (topic: string, key: string) => (await api.get({ topic, key })).state;
+    expect(await stateOf("work", `${group}-work`)).toBe("cancelled");
+    expect(await stateOf("reminders", `${group}-reminders`)).toBe("cancelled");
+    expect(await stateOf("days", `${group}-days`)).toBe("scheduled");
+    expect(await stateOf("work", `${group}-other`)).toBe("scheduled");
+  });
+
+  test("is counted for several tags", async () => {
+    for (const tag of ["actions-tag-a", "actions-tag-b", "actions-tag-c"])
+      await api.enqueue("work", {}, { tag, dueAt: AT });
+    const page = await browser.open(`/console/jobs?topic=work&tag=actions-tag-a&${RANGE}`);
+    await page.getByRole("button", { name: "Cancel all …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 job of work with the tag actions-tag-a").waitFor();
+    await dialog.getByText("Several tags or groups").click();
+    await dialog.getByLabel(/^Tags, one a line/).fill("actions-tag-a\nactions-tag-b\n");
+    await page.keyboard.press("Tab");
+    await dialog.getByText("2 jobs of work with 2 tags due from").waitFor();
+    await dialog.getByRole("button", { name: "Cancel all: 2 jobs" }).click();
+    await bar(page).getByText("Cancelled 2 jobs of work with 2 tags.").waitFor();
+    expect(await countIn("actions-tag-b", "cancelled")).toBe(1);
+    expect(await countIn("actions-tag-c", "scheduled")).toBe(1);
+  });
+});
+
+test("all jobs are shifted by hours, and stay as far apart as they were", async () => {
+  const tag = "actions-shift";
+  const jobs = await Promise.all(
+    ["09:00", "09:30"].map((time) => api.enqueue("work", {}, { tag, dueAt: `2031-01-01T${time}:00Z` })),
+  );
+  const page = await browser.open(`/console/jobs?topic=work&tag=${tag}&${RANGE}`);
+  await page.getByRole("button", { name: "Shift all …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel(/^Hours, or a duration/).fill("-1.5");
+  await dialog.getByText("1 h 30 min earlier. A job whose new time has passed becomes due at once").waitFor();
+  await dialog.getByRole("button", { name: "Shift all: 2 jobs" }).click();
+  await bar(page).getByText("Shifted 2 jobs of work with the tag actions-shift.").waitFor();
+  const due = await Promise.all(jobs.map(async ({ id }) => (await api.get(id)).dueAt));
+  expect(due).toEqual(["2031-01-01T07:30:00.000Z", "2031-01-01T08:00:00.000Z"]);
+});
+
+test("a day means the whole day in the chosen zone, also when the clocks change", async () => {
+  const page = await browser.open("/console/jobs?topic=work", { timezoneId: "Europe/Berlin" });
+  const rangeOf = () => {
+    const { searchParams } = new URL(page.url());
+    return [searchParams.get("from"), searchParams.get("to")];
+  };
+  await page.getByLabel("Whole day").fill("2031-03-30");
+  await expect.poll(rangeOf).toEqual(["2031-03-29T23:00:00.000Z", "2031-03-30T22:00:00.000Z"]);
+  await page.getByText("This range", { exact: true }).click();
+  await page.getByLabel("From").fill("3 December 2031");
+  await page.getByLabel("Until").fill("4 December 2031");
+  await page.keyboard.press("Enter");
+  await expect.poll(rangeOf).toEqual(["2031-12-02T23:00:00.000Z", "2031-12-04T23:00:00.000Z"]);
+  await page.getByRole("combobox", { name: "Time zone" }).selectOption("UTC");
+  await page.getByLabel("Whole day").fill("2031-03-30");
+  await expect.poll(rangeOf).toEqual(["2031-03-30T00:00:00.000Z", "2031-03-31T00:00:00.000Z"]);
+  await page.getByRole("button", { name: "tomorrow", exact: true }).click();
+  await page.locator("[aria-pressed=true]", { hasText: "tomorrow" }).waitFor();
+});
+
+test("the actions stay in sight while a long list is scrolled, at each width", async () => {
+  const tag = "actions-sight";
+  await fileAll(
+    api,
+    Array.from({ length: 60 }, (_, index) => ({ dueAt: AT, tag, key: `${tag}-${index}` })),
+  );
+  const page = await browser.open(`/console/jobs?tag=${tag}&${RANGE}`);
+  await page.getByText("60 jobs due from").waitFor();
+  for (const width of [360, 768, 1440]) {
+    await page.setViewportSize({ width, height: 700 });
+    await page.evaluate(() => scrollTo(0, 0));
+    const button = page.getByRole("button", { name: "Cancel all …" });
+    const box = await button.boundingBox();
+    expect(box && box.y + box.height).toBeLessThan(700);
+    // Nothing covers it.
+    await button.click({ trial: true });
+    await expectNoOverflow(page);
+  }
+});

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { blocks, fileOf } from "../docs/blocks.ts";
+import { declareLeases, declareRuns, declareStop, type Programs } from "./declare-programs.ts";
+
+const FOLDER = join(import.meta.dirname, "../../examples/pull");
+const CLIENT = pathToFileURL(join(import.meta.dirname, "../../src/client/client.ts"));
+/** Lets the program import the package by its name without a build. */
+const OWN_PACKAGE = `data:text/javascript,
+  import { registerHooks } from "node:module";
+  registerHooks({ resolve: (name, context, next) => next(name === "minutehand/client" ? "${CLIENT}" : name, context) });
+`;
+
+const programs: Programs = {
+  language: "TypeScript",
+  test,
+  signatureTest: test,
+  command: (program) => [process.execPath, "--import", OWN_PACKAGE, join(FOLDER, `${program}.ts`)],
+  widthError: "RangeError: width must be more than 0, is 0",
+  lost: /^thumbnail: this receipt no longer holds the claim/,
+};
+
+declareRuns(programs);
+declareLeases(programs);
+declareStop(programs);
+
+test("the page about pulling shows the worker's loop", () => {
+  const shown = blocks().find((block) => block.page === "docs/guides/pull.md" && fileOf(block) === "pull.ts");
+  expect(shown?.text).toBe(`// pull.ts\n${readFileSync(join(FOLDER, "pull.ts"), "utf8")}`);
+});
