@@ -46,7 +46,13 @@ function isPassing(error: Error): boolean {
 }
 
 /** Errors after which the page does not ask again by itself: the same request gets the same answer. */
-const FINAL = ["bad-request", "job-not-found", "schedule-not-found", "unknown-topic", "untracked-topic"];
+export const FINAL = [
+  "bad-request",
+  "job-not-found",
+  "schedule-not-found",
+  "unknown-topic",
+  "untracked-topic",
+];
 
 /** An interval for reads, ms. They end when the API has refused the request itself. */
 export function refetchEvery(ms: number) {

@@ -1,42 +1,100 @@
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
-import { withVisibleMarks } from "./direction.ts";
+import { kindOf } from "./error-kind.ts";
+import { DAY, HOUR, MINUTE } from "./times.ts";
 
 export type ErrorGroup = {
-  /** The first line of the error, in which values that differ from job to job are replaced by `…`. */
+  /** The kind of the error. */
   readonly name: string;
-  /** The dead jobs, the latest death first. */
+  /** The jobs, the latest failure first. */
   readonly jobs: readonly JobSummary[];
+  /** When the first and the last of these jobs failed, ms since the epoch. */
+  readonly first: number;
+  readonly last: number;
 };
 
-/** UUIDs, hashes and ids: words of letters and digits that are long and contain a digit. */
-const IDS = /\b(?=[\w-]*\d)[\w-]{12,}\b/g;
-const ADDRESSES = /\b\d+(?:\.\d+){3}(?::\d+)?\b/g;
-/** All numbers except those that may be a status of HTTP, because errors with different statuses belong in different groups. */
-const NUMBERS = /\b(?![1-5]\d\d\b)\d+(?:[.,:]\d+)*/g;
-const QUOTED = /"[^"]*"|'[^']*'/g;
-const LONGEST_NAME = 200;
-
-/** Groups dead jobs by their errors, the largest group first. */
+/** Groups failed jobs by the kinds of their errors, the largest group first. */
 export function groupByError(jobs: readonly JobSummary[]): ErrorGroup[] {
-  const groups = Map.groupBy(jobs, ({ lastError }) => nameOf(lastError));
+  const groups = Map.groupBy(jobs, ({ lastError = "" }) => knownKindOf(lastError));
   return [...groups]
-    .map(([name, alike]) => ({ name, jobs: alike.toSorted((a, b) => diedAt(b) - diedAt(a)) }))
+    .map(([name, alike]) => groupOf(name, alike))
     .sort((a, b) => b.jobs.length - a.jobs.length);
 }
 
-/** When a job died, ms since the epoch. */
-export function diedAt({ finishedAt, dueAt }: Pick<JobSummary, "finishedAt" | "dueAt">): number {
-  return Date.parse(finishedAt ?? dueAt);
+function groupOf(name: string, alike: readonly JobSummary[]): ErrorGroup {
+  const jobs = alike.toSorted((a, b) => failedAt(b) - failedAt(a));
+  const [latest = 0, oldest = latest] = [jobs[0], jobs.at(-1)].flatMap((job) => (job ? [failedAt(job)] : []));
+  return { name, jobs, first: oldest, last: latest };
 }
 
-function nameOf(error = ""): string {
-  const [line = ""] = error.split("\n");
-  const name = withVisibleMarks(line)
-    .slice(0, LONGEST_NAME)
-    .replace(QUOTED, "…")
-    .replace(ADDRESSES, "…")
-    .replace(IDS, "…")
-    .replace(NUMBERS, "…")
-    .trim();
-  return name === "" ? "no error was recorded" : name;
+/** When a job failed last: its death, or the start of the attempt that failed. ms since the epoch. */
+function failedAt({
+  finishedAt,
+  claimedAt,
+  dueAt,
+}: Pick<JobSummary, "finishedAt" | "claimedAt" | "dueAt">): number {
+  return Date.parse(finishedAt ?? claimedAt ?? dueAt);
+}
+
+/** The lists are read again each few seconds, and most errors are the same then. */
+const kinds = new Map<string, string>();
+const MOST_KINDS = 20_000;
+
+function knownKindOf(error: string): string {
+  const known = kinds.get(error);
+  if (known !== undefined) return known;
+  if (kinds.size >= MOST_KINDS) kinds.clear();
+  const kind = kindOf(error);
+  kinds.set(error, kind);
+  return kind;
+}
+
+/** A failure within this time says that the errors go on. */
+const RECENT = 15 * MINUTE;
+
+/** `3 a minute in the last 15 min`, or, if the last one is older, `4 an hour while it lasted`. Empty for a single old failure. */
+export function rateText({ jobs, first, last }: ErrorGroup, now: number): string {
+  const recent = jobs.filter((job) => isRecent(failedAt(job), now)).length;
+  if (recent > 0) return `${perTime(recent, RECENT)} in the last 15 min`;
+  if (jobs.length < 2 || last === first) return "";
+  return `${perTime(jobs.length, Math.max(last - first, MINUTE))} while it lasted`;
+}
+
+/** In the shortest unit in which it is at least one. */
+function perTime(count: number, span: number): string {
+  const [length, unit] =
+    (
+      [
+        [MINUTE, "a minute"],
+        [HOUR, "an hour"],
+      ] as const
+    ).find(([unit]) => (count * unit) / span >= 1) ?? ([DAY, "a day"] as const);
+  const rate = (count * length) / span;
+  return `${Number(rate.toPrecision(2)).toLocaleString("en")} ${unit}`;
+}
+
+export function isRecent(failure: number, now: number): boolean {
+  return failure > now - RECENT;
+}
+
+/** The range of the bars of all groups: up to a day until now, or longer if nothing failed in that day. */
+export function axisOf(groups: readonly ErrorGroup[], now: number): { from: number; to: number } {
+  const first = Math.min(...groups.map((group) => group.first));
+  const isOver = Math.max(...groups.map((group) => group.last)) < now - DAY;
+  return { from: Math.min(isOver ? first : Math.max(first, now - DAY), now - HOUR), to: now };
+}
+
+/** How many of the jobs failed in each of `steps` equal parts of a range. */
+export function countsIn(
+  jobs: readonly JobSummary[],
+  { from, to }: { readonly from: number; readonly to: number },
+  steps: number,
+): number[] {
+  const counts = Array.from({ length: steps }, () => 0);
+  for (const job of jobs) {
+    const step = Math.floor(((failedAt(job) - from) / (to - from)) * steps);
+    // The clock of the queue may be a little ahead.
+    const kept = Math.min(step, steps - 1);
+    if (kept >= 0) counts[kept] = (counts[kept] ?? 0) + 1;
+  }
+  return counts;
 }

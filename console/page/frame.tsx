@@ -12,10 +12,12 @@ import {
   LayoutDashboard,
   List,
   ScrollText,
+  Search,
   SquarePlus,
   X,
 } from "./parts/icon.tsx";
-import { listenToKeys } from "./parts/keys.ts";
+import { listenEverywhere, listenToKeys } from "./parts/keys.ts";
+import { isPaletteOpen, PaletteHost } from "./parts/palette-host.tsx";
 import { addresses } from "./parts/search.ts";
 import { StackClock } from "./parts/stack-clock.tsx";
 import { Time } from "./parts/time.tsx";
@@ -41,8 +43,12 @@ const VIEWS = [
 /** On a phone the other views stand behind "More". */
 const IN_BOTTOM_BAR = 5;
 
+/** The key of a Mac's shortcuts has another name. */
+const MODIFIER = /mac|iphone|ipad/i.test(navigator.userAgent) ? "⌘" : "Ctrl";
+
 const OTHER_KEYS = [
-  ["/", "search for a job"],
+  ["/", "search for jobs, or go to a view, a topic or an action"],
+  [`${MODIFIER} k`, "the same, also from a field"],
   ["r", "read everything again"],
   ["?", "show the keys"],
   ["Esc", "close a dialog"],
@@ -56,7 +62,6 @@ const OTHER_KEYS = [
 /** The name of the queue, the navigation, the search, the settings, and what the last action did. */
 export function Frame({ children }: { children: ComponentChildren }) {
   const { path } = useLocation();
-  const search = useRef<HTMLInputElement>(null);
   const keys = useRef<HTMLDialogElement>(null);
   const main = useRef<HTMLElement>(null);
   const title = useTitle(main, path);
@@ -65,7 +70,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
     // If an action opened this view, its notice is for this view and stays.
     if (notice.value?.path !== path) forgetNotice();
   }, [path]);
-  useKeys(search, keys, main);
+  useKeys(keys, main);
   const openKeys = () => keys.current?.showModal();
   return (
     <>
@@ -77,7 +82,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         <header class="top">
           {hasBottomBar.value && <ViewOnly />}
           {hasBottomBar.value && !isKeyWrong.value && <Health />}
-          <SearchBox field={search} />
+          <OpenPalette />
         </header>
         <main id="main" ref={main} tabIndex={-1}>
           <NoticeLine />
@@ -90,6 +95,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         {title}
       </p>
       <KeysDialog dialog={keys} />
+      <PaletteHost views={VIEWS} openKeys={openKeys} />
     </>
   );
 }
@@ -182,11 +188,7 @@ function DeadCount() {
   );
 }
 
-function useKeys(
-  search: RefObject<HTMLInputElement>,
-  keys: RefObject<HTMLDialogElement>,
-  main: RefObject<HTMLElement>,
-): void {
+function useKeys(keys: RefObject<HTMLDialogElement>, main: RefObject<HTMLElement>): void {
   const { route } = useLocation();
   const routing = useRef(route);
   routing.current = route;
@@ -196,14 +198,19 @@ function useKeys(
     const handlers = {
       ...Object.fromEntries(opens),
       // On some keyboards these two signs need the Shift key.
-      "[Shift]+/": () => search.current?.focus(),
+      "[Shift]+/": openPalette,
       r: () => void refresh(),
       "[Shift]+?": () => keys.current?.showModal(),
       j: () => moveFocus(main.current, 1),
       k: () => moveFocus(main.current, -1),
     };
     return listenToKeys(handlers);
-  }, [search, keys, main]);
+  }, [keys, main]);
+  useEffect(() => listenEverywhere("$mod+k", openPalette), []);
+}
+
+function openPalette(): void {
+  isPaletteOpen.value = true;
 }
 
 /**
@@ -282,30 +289,13 @@ function moveFocus(main: HTMLElement | null, by: 1 | -1): void {
   next?.focus();
 }
 
-function SearchBox({ field }: { field: { current: HTMLInputElement | null } }) {
-  const { route } = useLocation();
-  const [text, setText] = useState("");
+function OpenPalette() {
   return (
     <search>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (text.trim() !== "") route(addresses.jobs({ find: text.trim() }));
-          setText("");
-          field.current?.blur();
-        }}
-      >
-        <input
-          ref={field}
-          type="search"
-          class="find"
-          aria-label="Search for a job by its whole id or key"
-          placeholder="Search for a job"
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        {!hasBottomBar.value && <kbd>/</kbd>}
-      </form>
+      <button type="button" class="open-palette" aria-label="Search" onClick={openPalette}>
+        <Search class="icon" size={16} aria-hidden="true" />
+        Search, or go to …{!hasBottomBar.value && <kbd>{MODIFIER} K</kbd>}
+      </button>
     </search>
   );
 }

@@ -89,6 +89,14 @@ export function useLateness(isWanted: boolean) {
   });
 }
 
+/** Long lists are read again less often: up to this many jobs of a list, every few seconds. */
+const OFTEN_READ_JOBS = 200;
+
+/** How often a list of so many jobs is read again, ms. */
+export function everyByCount(count: number): number {
+  return count <= OFTEN_READ_JOBS ? Math.max(REFRESH_MS, 5000) : 30_000;
+}
+
 export async function firstOf<T>(entries: AsyncIterable<T>, most: number): Promise<T[]> {
   const read: T[] = [];
   for await (const entry of entries) {
@@ -144,11 +152,7 @@ export function jobPage(
   selection: JobSelection,
   cursor: string | undefined,
   signal: AbortSignal,
+  limit = 200,
 ): Promise<JobPage> {
-  return call<JobPage>(
-    "GET",
-    "/jobs",
-    { jobs: "array" },
-    { query: { ...selection, limit: 200, cursor }, signal },
-  );
+  return call<JobPage>("GET", "/jobs", { jobs: "array" }, { query: { ...selection, limit, cursor }, signal });
 }

@@ -95,6 +95,36 @@ test("a group that moves in the list keeps the focus, and the view says from whe
   await expect.poll(() => button.evaluate((element) => element === document.activeElement)).toBe(true);
 });
 
+test("a group says when its first and its last job died, and how often", async () => {
+  const page = await browser.open(`/console/dead?topic=${topic}`);
+  const group = page.locator(".group").filter({ hasText: "the shop answered 503" });
+  await group.getByText(/^last .* ago$/).waitFor();
+  await group.getByText(/ an hour in the last 15 min$/).waitFor();
+  await group.getByRole("link", { name: "Newest job of: the shop answered 503" }).click();
+  await page.getByText(`A job of ${topic}`).waitFor();
+});
+
+test("jobs that wait for their retries are grouped by error too", async () => {
+  const ids = await Promise.all(
+    [1, 2].map(async (number) => (await api.enqueue(topic, { number }, { delay: 0 })).id),
+  );
+  const left = new Set(ids);
+  while (left.size > 0) {
+    for (const { id, receipt, body } of await api.receive(topic, { max: 10, waitSeconds: 2 })) {
+      const error = `no shelf ${(body as { number?: number }).number}`;
+      if (left.delete(id)) await api.retry(topic, receipt, { delay: "1h", error });
+      else await api.finish(topic, receipt);
+    }
+  }
+  const page = await browser.open(`/console/dead?topic=${topic}`);
+  await page.getByRole("button", { name: "Retrying" }).click();
+  await page.getByText("2 jobs wait for a retry.").waitFor();
+  const group = page.locator(".group").filter({ hasText: "2 × no shelf …" });
+  await group.getByText(/^next retry in \d+ min$/).waitFor();
+  await group.locator("summary").click();
+  expect(await group.locator("[data-line]").count()).toBe(2);
+});
+
 test("all dead jobs are run again, after they have been counted", async () => {
   const page = await browser.open(`/console/dead?topic=${topic}`);
   await page.getByText("1 × the shop answered 503").waitFor();

@@ -29,6 +29,7 @@ const VIEWS: readonly [name: string, path: () => string, text: string][] = [
   ["no such job", () => "/console/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV", "Cannot read"],
   ["dead", () => "/console/dead", "reminders: 1 dead"],
   ["dead of a topic", () => "/console/dead?topic=work", "cannot read the price of order"],
+  ["retrying of a topic", () => "/console/dead?topic=work&of=retrying", "for a retry"],
   ["schedules", () => "/console/schedules", "views-daily"],
   ["schedule", () => "/console/schedules/views-daily", "Monday through Friday"],
   ["live", () => "/console/live", "lines"],

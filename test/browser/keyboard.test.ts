@@ -36,8 +36,8 @@ describe("with the keyboard alone", () => {
     const page = await overview();
     await page.keyboard.press("/");
     await page.keyboard.type("/gj?r");
-    expect(await page.getByRole("searchbox").inputValue()).toBe("/gj?r");
-    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect(await page.getByRole("combobox", { name: /^Search/ }).inputValue()).toBe("/gj?r");
+    expect(await page.getByRole("dialog").count()).toBe(1);
     await heading(page, "Overview").waitFor();
   });
 

@@ -25,6 +25,8 @@ type Props = {
   /** Why the action is not possible now. The button's title says so. If the user presses the button, the page says so too. */
   readonly impossible?: string | undefined;
   readonly isReady?: boolean;
+  /** Without a button: the dialog is open from the beginning. */
+  readonly isOpenAtOnce?: boolean;
   readonly onOpen?: () => void;
   readonly onClose?: () => void;
 };
@@ -36,25 +38,27 @@ export const VIEW_ONLY = "this console is view only, and changes nothing";
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
   const { of, title, children, run, takesReason, isDangerous, onOpen, onClose } = props;
   const impossible = about.isViewOnly ? VIEW_ONLY : props.impossible;
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(props.isOpenAtOnce === true);
   return (
     <>
-      <button
-        type="button"
-        class={isDangerous ? "danger" : ""}
-        aria-label={of && `${label} ${of} …`}
-        // A disabled button cannot get the focus, so it could not say why its action is impossible.
-        aria-disabled={impossible !== undefined}
-        title={impossible}
-        onClick={() => {
-          if (impossible !== undefined) return say({ text: `${label}: ${impossible}.`, isFailure: true });
-          forgetNotice();
-          onOpen?.();
-          setOpen(true);
-        }}
-      >
-        {label} …
-      </button>
+      {!props.isOpenAtOnce && (
+        <button
+          type="button"
+          class={isDangerous ? "danger" : ""}
+          aria-label={of && `${label} ${of} …`}
+          // A disabled button cannot get the focus, so it could not say why its action is impossible.
+          aria-disabled={impossible !== undefined}
+          title={impossible}
+          onClick={() => {
+            if (impossible !== undefined) return say({ text: `${label}: ${impossible}.`, isFailure: true });
+            forgetNotice();
+            onOpen?.();
+            setOpen(true);
+          }}
+        >
+          {label} …
+        </button>
+      )}
       {isOpen && (
         <ActionDialog
           {...{ title, run, confirm, isReady }}

@@ -1,13 +1,12 @@
 import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
-import { diedAt, type ErrorGroup } from "../error-groups.ts";
+import type { ErrorGroup } from "../error-groups.ts";
+import type { DueRange } from "../search-jobs.ts";
+import { ErrorGroupItem } from "./error-group.tsx";
 import { JobLine } from "./job-line.tsx";
 import { RedriveChosen } from "./redrive.tsx";
 import { Rows } from "./rows.tsx";
-import { useSearch } from "./search.ts";
-import { TextBlock } from "./text-block.tsx";
-import { Time } from "./time.tsx";
 
 /** The ids of the chosen jobs. They stay chosen while the user looks at one of them in its own view. */
 export const chosenIds = signal<ReadonlySet<string>>(new Set());
@@ -18,61 +17,28 @@ export function choose(ids: ReadonlySet<string>): void {
 type GroupProps = {
   readonly topic: string;
   readonly group: ErrorGroup;
+  readonly axis: DueRange;
   readonly chosen: ReadonlySet<string>;
+  readonly isPart: boolean;
 };
 
-export function DeadGroup({ topic, group, chosen }: GroupProps) {
+export function DeadGroup({ topic, group, axis, chosen, isPart }: GroupProps) {
   const { name, jobs } = group;
-  const [query, change] = useSearch();
-  // The address names the open group, so that the group is open again after a visit to one of its jobs.
-  const isOpen = query.open === name;
   const ids = jobs.map(({ id }) => id);
   const click = useChoosing(ids, chosen);
-  return (
-    <li class="group">
-      <div class="group-head">
-        {/* The jobs stand below the button, and so they are not in here. */}
-        <details
-          open={isOpen}
-          onToggle={({ currentTarget: { open } }) => {
-            // A group that closes because another one was opened changes nothing.
-            if (open !== isOpen) change({ open: open ? name : undefined });
-          }}
-        >
-          <GroupSummary group={group} />
-        </details>
-        <RedriveChosen
-          topic={topic}
-          ids={ids}
-          whose=" of this group"
-          errors={[name]}
-          onDone={() => choose(changedChoice(chosen, ids, false))}
-        />
-      </div>
-      {isOpen && <GroupJobs group={group} chosen={chosen} click={click} />}
-    </li>
+  const redrive = (
+    <RedriveChosen
+      topic={topic}
+      ids={ids}
+      whose=" of this group"
+      errors={[name]}
+      onDone={() => choose(changedChoice(chosen, ids, false))}
+    />
   );
-}
-
-function GroupSummary({ group: { name, jobs } }: { group: ErrorGroup }) {
-  const [latest] = jobs;
-  const oldest = jobs.at(-1);
   return (
-    <summary>
-      <strong>{jobs.length.toLocaleString("en")}</strong> × {name}
-      <div class="quiet">
-        {latest && (
-          <>
-            last <Time at={diedAt(latest)} show="distance" />
-          </>
-        )}
-        {oldest && jobs.length > 1 && (
-          <>
-            , first <Time at={diedAt(oldest)} show="distance" />
-          </>
-        )}
-      </div>
-    </summary>
+    <ErrorGroupItem group={group} axis={axis} isPart={isPart} actions={redrive}>
+      <GroupJobs group={group} chosen={chosen} click={click} />
+    </ErrorGroupItem>
   );
 }
 
@@ -83,10 +49,8 @@ type GroupJobsProps = Pick<GroupProps, "group" | "chosen"> & {
 function GroupJobs({ group: { name, jobs }, chosen, click }: GroupJobsProps) {
   const ids = jobs.map(({ id }) => id);
   const isAnyLeft = ids.some((id) => !chosen.has(id));
-  const error = jobs[0]?.lastError;
   return (
     <>
-      {error !== undefined && <TextBlock text={error} label="The error of the last of these jobs" />}
       <div class="buttons">
         <button type="button" onClick={() => choose(changedChoice(chosen, ids, isAnyLeft))}>
           {isAnyLeft ? `Choose all ${ids.length} of this group` : "Choose none of this group"}

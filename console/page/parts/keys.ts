@@ -20,3 +20,13 @@ export function listenToKeys(acts: Readonly<Record<string, () => void>>): () => 
   start();
   return () => stop();
 }
+
+/** Also keys typed into a field, but none while a dialog is open. */
+export function listenEverywhere(keys: string, act: () => void): () => void {
+  const handler = (event: KeyboardEvent) => {
+    if (document.querySelector("dialog[open]") !== null) return;
+    event.preventDefault();
+    act();
+  };
+  return tinykeys(window, { [keys]: handler }, { ignore: () => false });
+}

@@ -29,9 +29,13 @@ export function PauseMark({ state }: Pick<Pause, "state">) {
   );
 }
 
-export function PauseTopic({ topic }: { topic: string }) {
+/** Without a button, the dialog is open from the beginning, and calls this when it closes. */
+type Opened = { readonly opened?: (() => void) | undefined };
+
+export function PauseTopic({ topic, opened }: { topic: string } & Opened) {
   return (
     <Action
+      {...openedAtOnce(opened)}
       label="Pause"
       of={topic}
       title={`Pause ${topic}?`}
@@ -50,14 +54,19 @@ export function PauseTopic({ topic }: { topic: string }) {
   );
 }
 
-type ResumeProps = Pick<TopicJson, "topic" | "depths"> & { readonly pause: Pause };
+function openedAtOnce(opened: Opened["opened"]) {
+  return opened === undefined ? {} : { isOpenAtOnce: true, onClose: opened };
+}
 
-export function ResumeTopic({ topic, depths, pause }: ResumeProps) {
+type ResumeProps = Pick<TopicJson, "topic" | "depths"> & { readonly pause: Pause } & Opened;
+
+export function ResumeTopic({ topic, depths, pause, opened }: ResumeProps) {
   const { ready, delayed, inFlight } = depths;
   const [rate, setRate] = useState("");
   const perSecond = rateOf(rate);
   return (
     <Action
+      {...openedAtOnce(opened)}
       label="Resume"
       of={topic}
       title={`Resume ${topic}?`}

@@ -6,11 +6,11 @@ import { ahead } from "../clock.ts";
 import { now, say } from "../state.ts";
 import { Time } from "./time.tsx";
 
-const MOVES = [
-  { name: "+1 minute", move: { by: 60_000 } },
-  { name: "+1 hour", move: { by: 3_600_000 } },
-  { name: "To the next job", move: { to: "next-job" } },
-];
+export const MOVES = {
+  minute: { name: "+1 minute", move: { by: 60_000 } },
+  hour: { name: "+1 hour", move: { by: 3_600_000 } },
+  "next-job": { name: "To the next job", move: { to: "next-job" } },
+};
 
 /** A button that says how far the local stack's clock is ahead, with a dialog that moves the clock. */
 export function StackClock() {
@@ -37,7 +37,7 @@ export function StackClock() {
           ahead until <code>minutehand local --reset</code>.
         </p>
         <form method="dialog" class="buttons">
-          {MOVES.map(({ name, move }) => (
+          {Object.values(MOVES).map(({ name, move }) => (
             <button key={name} type="button" disabled={isMoving} onClick={() => void moveOn(move)}>
               {name}
             </button>
@@ -54,8 +54,7 @@ function useMoves(onFailure: (reason: string) => void) {
   const moveOn = async (move: object) => {
     setMoving(true);
     try {
-      await askClock({ method: "POST", body: JSON.stringify(move) });
-      await refresh();
+      await moveClock(move);
     } catch (error) {
       onFailure((error as Error).message);
     } finally {
@@ -63,6 +62,12 @@ function useMoves(onFailure: (reason: string) => void) {
     }
   };
   return { isMoving, moveOn };
+}
+
+/** Throws an error with the reason if the stack refuses. */
+export async function moveClock(move: object): Promise<void> {
+  await askClock({ method: "POST", body: JSON.stringify(move) });
+  await refresh();
 }
 
 type Answer = { readonly ahead?: number; readonly message?: string };

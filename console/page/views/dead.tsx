@@ -1,54 +1,76 @@
 import { useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
-import { api, REFRESH_MS, refetchEvery } from "../api.ts";
-import { groupByError } from "../error-groups.ts";
+import type { TopicJson } from "../../../src/http/answers/topics.ts";
+import { api, refetchEvery } from "../api.ts";
+import { axisOf, groupByError } from "../error-groups.ts";
 import { choose, chosenIds, DeadGroup } from "../parts/dead-group.tsx";
+import { AsOf } from "../parts/error-group.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { RedriveAll, RedriveChosen } from "../parts/redrive.tsx";
+import { RetryingOf } from "../parts/retrying-groups.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
-import { Time } from "../parts/time.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
-import { firstOf, useTopics } from "../reads.ts";
+import { everyByCount, firstOf, useTopics } from "../reads.ts";
+import { now } from "../state.ts";
 
 export function DeadView() {
-  const [{ topic = "" }, change] = useSearch();
+  const [{ topic = "", of }, change] = useSearch();
+  const isRetrying = of === "retrying";
   return (
     <>
-      <h1>Dead jobs</h1>
-      <div class="filters">
+      <h1>{isRetrying ? "Retrying jobs" : "Dead jobs"}</h1>
+      <div class="filters dead-filters">
+        <fieldset class="switch">
+          <legend class="hidden">Which failed jobs</legend>
+          <button
+            type="button"
+            aria-pressed={!isRetrying}
+            onClick={() => change({ of: undefined, open: undefined })}
+          >
+            Dead
+          </button>
+          <button
+            type="button"
+            aria-pressed={isRetrying}
+            onClick={() => change({ of: "retrying", open: undefined })}
+          >
+            Retrying
+          </button>
+        </fieldset>
         <TopicField
           value={topic}
           none="choose a topic"
           onChange={(name) => change({ topic: name, open: undefined })}
         />
       </div>
-      {topic === "" ? <AllTopics /> : <DeadOf key={topic} topic={topic} />}
+      {topic === "" ? (
+        <AllTopics isRetrying={isRetrying} />
+      ) : isRetrying ? (
+        <RetryingOf key={topic} topic={topic} />
+      ) : (
+        <DeadOf key={topic} topic={topic} />
+      )}
     </>
   );
 }
 
-function AllTopics() {
+function AllTopics({ isRetrying }: { isRetrying: boolean }) {
   const topics = useTopics();
   return (
     <Loaded query={topics} what="the topics">
       {(found) => {
-        const dead = found.filter(({ depths }) => depths.dead > 0);
-        if (dead.length === 0) {
-          return (
-            <Empty>
-              <p>
-                No job is dead. A job is dead when all of its attempts have failed, or when its consumer gave
-                it up.
-              </p>
-            </Empty>
-          );
-        }
+        const failing = found.filter((topic) => countOf(topic, isRetrying) > 0);
+        if (failing.length === 0) return <NoneFailing isRetrying={isRetrying} />;
         return (
           <ul class="links">
-            {dead.map(({ topic, depths }) => (
-              <li key={topic}>
-                <a href={addresses.dead({ topic })} data-line>
-                  {topic}: {depths.dead.toLocaleString("en")} dead
+            {failing.map((topic) => (
+              <li key={topic.topic}>
+                <a
+                  href={addresses.dead({ topic: topic.topic, ...(isRetrying && { of: "retrying" }) })}
+                  data-line
+                >
+                  {topic.topic}: {countText(topic, isRetrying)}
                 </a>
               </li>
             ))}
@@ -59,21 +81,42 @@ function AllTopics() {
   );
 }
 
+function countOf({ depths, retrying }: TopicJson, isRetrying: boolean): number {
+  return isRetrying ? retrying.count : depths.dead;
+}
+
+function countText(topic: TopicJson, isRetrying: boolean): string {
+  const count = countOf(topic, isRetrying).toLocaleString("en");
+  if (!isRetrying) return `${count} dead`;
+  return `${count}${topic.retrying.atLeast ? " or more" : ""} retrying`;
+}
+
+function NoneFailing({ isRetrying }: { isRetrying: boolean }) {
+  return (
+    <Empty>
+      <p>
+        {isRetrying
+          ? "No job waits for a retry. A job is retrying if its last attempt has failed and the next one is not due yet."
+          : "No job is dead. A job is dead when all of its attempts have failed, or when its consumer gave it up."}
+      </p>
+    </Empty>
+  );
+}
+
 /** So many dead jobs are read and grouped. An action on all of them does not depend on this number. */
 const READ_JOBS = 2000;
-
-/** More dead jobs are read less often. */
-const OFTEN_READ_JOBS = 200;
+const MORE_JOBS = 20_000;
 
 function DeadOf({ topic }: { topic: string }) {
+  const [most, setMost] = useState(READ_JOBS);
   const dead = useQuery({
-    queryKey: ["dead", topic],
-    queryFn: ({ signal }) => firstOf(api.dead(topic, { signal, pageSize: 1000 }), READ_JOBS),
-    refetchInterval: ({ state }) =>
-      refetchEvery((state.data?.length ?? 0) <= OFTEN_READ_JOBS ? Math.max(REFRESH_MS, 5000) : 30_000)({
-        state,
-      }),
+    queryKey: ["dead", topic, most],
+    queryFn: ({ signal }) => firstOf(api.dead(topic, { signal, pageSize: 1000 }), most),
+    // The groups stay while more jobs are read.
+    placeholderData: (before) => before,
+    refetchInterval: ({ state }) => refetchEvery(everyByCount(state.data?.length ?? 0))({ state }),
   });
+  const { isPlaceholderData } = dead;
   return (
     <Loaded query={dead} what={`the dead jobs of ${topic}`}>
       {(jobs) =>
@@ -84,7 +127,13 @@ function DeadOf({ topic }: { topic: string }) {
             </p>
           </Empty>
         ) : (
-          <DeadJobs topic={topic} jobs={jobs} readAt={dead.dataUpdatedAt} />
+          <DeadJobs
+            topic={topic}
+            jobs={jobs}
+            isPart={jobs.length >= most || isPlaceholderData}
+            readMore={most === READ_JOBS ? () => setMost(MORE_JOBS) : undefined}
+            readAt={dead.dataUpdatedAt}
+          />
         )
       }
     </Loaded>
@@ -94,26 +143,23 @@ function DeadOf({ topic }: { topic: string }) {
 type DeadJobsProps = {
   readonly topic: string;
   readonly jobs: readonly JobSummary[];
+  /** Whether there are newer dead jobs, which were not read. */
+  readonly isPart: boolean;
+  readonly readMore: (() => void) | undefined;
   /** ms since the epoch. */
   readonly readAt: number;
 };
 
-function DeadJobs({ topic, jobs, readAt }: DeadJobsProps) {
+function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {
   const chosen = chosenIds.value;
   const ids = jobs.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
   const groups = groupByError(jobs);
+  const axis = axisOf(groups, now.value);
   const chosenGroups = groups.filter((group) => group.jobs.some(({ id }) => chosen.has(id)));
   return (
     <>
-      <p role="status">
-        {jobs.length >= READ_JOBS
-          ? `The oldest ${READ_JOBS.toLocaleString("en")} dead jobs are grouped here; there are more.`
-          : `${jobs.length.toLocaleString("en")} dead jobs, grouped by error.`}{" "}
-        {ids.length > 0 && `${ids.length.toLocaleString("en")} are chosen.`}
-      </p>
-      <p class="quiet">
-        As of <Time at={readAt} show="time" />.
-      </p>
+      <DeadStatus count={jobs.length} chosen={ids.length} isPart={isPart} readMore={readMore} />
+      <AsOf readAt={readAt} axis={axis} what="died" />
       <div class="buttons">
         <RedriveChosen
           topic={topic}
@@ -125,9 +171,45 @@ function DeadJobs({ topic, jobs, readAt }: DeadJobsProps) {
       </div>
       <ul class="groups">
         {groups.map((group) => (
-          <DeadGroup key={group.name} topic={topic} group={group} chosen={chosen} />
+          <DeadGroup
+            key={group.name}
+            topic={topic}
+            group={group}
+            axis={axis}
+            chosen={chosen}
+            isPart={isPart}
+          />
         ))}
       </ul>
+    </>
+  );
+}
+
+type StatusProps = Pick<DeadJobsProps, "isPart" | "readMore"> & {
+  readonly count: number;
+  readonly chosen: number;
+};
+
+function DeadStatus({ count, chosen, isPart, readMore }: StatusProps) {
+  const jobs = count.toLocaleString("en");
+  return (
+    <>
+      <p role="status">
+        {isPart
+          ? `The oldest ${jobs} dead jobs are grouped here; there are more.`
+          : `${jobs} dead ${count === 1 ? "job" : "jobs"}, grouped by error.`}{" "}
+        {chosen > 0 && `${chosen.toLocaleString("en")} ${chosen === 1 ? "is" : "are"} chosen.`}
+      </p>
+      {isPart && (
+        <p>
+          Newer jobs were not read, so the times of the groups do not say what happens now.{" "}
+          {readMore && (
+            <button type="button" onClick={readMore}>
+              Read up to {MORE_JOBS.toLocaleString("en")}
+            </button>
+          )}
+        </p>
+      )}
     </>
   );
 }

@@ -1,8 +1,4 @@
-import { useQuery } from "@tanstack/preact-query";
-import { useEffect } from "preact/hooks";
-import { useLocation } from "preact-iso";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
-import { REFRESH_MS } from "../api.ts";
 import { type JobPages, REFRESHED_PAGES, useJobPages } from "../job-pages.ts";
 import { Bulks, listedRange } from "../parts/job-bulks.tsx";
 import { aroundNow, Filters, JOB_STATES, SEEN_STATES } from "../parts/job-filters.tsx";
@@ -11,89 +7,18 @@ import { Empty, Loaded } from "../parts/loaded.tsx";
 import { Rows } from "../parts/rows.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
-import { NeverFiled, Why } from "../parts/why.tsx";
 import { WordList } from "../parts/words.tsx";
-import { findJobs } from "../reads.ts";
+import { Found } from "./found.tsx";
 
 const SHOWN_STATES = [...JOB_STATES, ...SEEN_STATES] as const;
 
 export function JobsView() {
   const [query] = useSearch();
+  if (query.find) return <Found text={query.find} />;
   return (
     <>
       <h1>Jobs</h1>
-      {query.find ? <Found text={query.find} /> : <Selected />}
-    </>
-  );
-}
-
-/** Opens the job that was found, or lists the jobs if several topics have the key. */
-function Found({ text }: { text: string }) {
-  const found = useQuery({
-    queryKey: ["find", text],
-    queryFn: ({ signal }) => findJobs(text, signal),
-    // What was not found will hardly appear by itself, and each search makes a call for each topic.
-    refetchInterval: ({ state: { data } }) => (data?.length === 0 ? false : REFRESH_MS),
-  });
-  const { route } = useLocation();
-  const only = found.data?.length === 1 ? found.data[0]?.id : undefined;
-  useEffect(() => {
-    // The search leaves the history, so that the user can go back.
-    if (only !== undefined) route(addresses.job(only), true);
-  }, [only, route]);
-  if (only !== undefined) return null;
-  return (
-    <Loaded query={found} what="the job">
-      {(jobs) =>
-        jobs.length === 0 ? (
-          <NotFound text={text} />
-        ) : (
-          <>
-            <p>
-              {jobs.length} jobs have the key <code>{text}</code>.
-            </p>
-            <Rows rows={jobs} keyOf={({ id }) => id} height={80} label="Jobs found">
-              {(job) => (
-                <>
-                  <JobLine job={job} />
-                  <Why job={job} />
-                </>
-              )}
-            </Rows>
-            <Labelled text={text} />
-          </>
-        )
-      }
-    </Loaded>
-  );
-}
-
-function NotFound({ text }: { text: string }) {
-  return (
-    <Empty>
-      <p>
-        No job has the id or the key <code>{text}</code>. A search compares whole ids and keys.
-      </p>
-      <NeverFiled />
-      <Labelled text={text} />
-      <p>
-        <a href={addresses.jobs()}>Show the jobs that are due next</a>
-      </p>
-    </Empty>
-  );
-}
-
-/** Links to the jobs that have a text as their tag or group. A search does not find these jobs. */
-function Labelled({ text }: { text: string }) {
-  return (
-    <>
-      {(["tag", "group"] as const).map((name) => (
-        <p key={name}>
-          <a href={addresses.labelled(name, text)}>
-            Show the jobs with the {name} <code>{text}</code>
-          </a>
-        </p>
-      ))}
+      <Selected />
     </>
   );
 }

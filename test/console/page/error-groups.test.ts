@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { groupByError } from "../../../console/page/error-groups.ts";
+import { countsIn, groupByError, rateText } from "../../../console/page/error-groups.ts";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 
 let jobs = 0;
@@ -67,4 +67,58 @@ test("a group begins with its latest death", () => {
     died("x", "2026-11-26T11:00:00.000Z"),
   ]);
   expect(group?.jobs.map(({ finishedAt }) => finishedAt?.slice(11, 13))).toEqual(["12", "11", "10"]);
+});
+
+test("140 failures of five kinds are five groups, each from its first failure to its last", () => {
+  const kinds = [
+    (n: number) => `HTTP 503: no worker for order ${n}`,
+    (n: number) => `HTTP 404: no order ${n}`,
+    (n: number) => `connect ECONNREFUSED 10.0.${n % 7}.${n}:5432`,
+    (n: number) => `Cannot read properties of undefined (reading 'price') (close.ts:${n})`,
+    (n: number) => `No such customer: 'cus_${n}fK9xQ2bLmZ7t'`,
+  ];
+  const at = (n: number) => new Date(Date.UTC(2026, 10, 26, 10, n)).toISOString();
+  const failures = Array.from({ length: 140 }, (_, n) => died(kinds[n % 5]?.(n + 100), at(n)));
+  const groups = groupByError(failures);
+  expect(groups.map(({ name, jobs }) => [name, jobs.length])).toEqual([
+    ["HTTP 503: no worker for order …", 28],
+    ["HTTP 404: no order …", 28],
+    ["connect ECONNREFUSED …", 28],
+    ["Cannot read properties of undefined (reading 'price') (close.ts:…)", 28],
+    ["No such customer: …", 28],
+  ]);
+  expect([groups[1]?.first, groups[1]?.last]).toEqual([Date.parse(at(1)), Date.parse(at(136))]);
+});
+
+test("a job that waits for its retry failed when its last attempt began", () => {
+  const { finishedAt: _, ...job } = died("x", "2026-11-26T10:00:00.000Z");
+  const [group] = groupByError([
+    { ...job, claimedAt: "2026-11-26T09:00:00.000Z", dueAt: "2026-11-26T11:00:00.000Z" },
+  ]);
+  expect(group?.last).toBe(Date.parse("2026-11-26T09:00:00.000Z"));
+});
+
+const noon = Date.parse("2026-11-26T12:00:00.000Z");
+const groupAt = (...minutes: readonly number[]) => {
+  const [group] = groupByError(
+    minutes.map((minute) => died("x", new Date(noon - minute * 60_000).toISOString())),
+  );
+  if (group === undefined) throw new Error("no group");
+  return group;
+};
+
+test.each([
+  ["2 a minute in the last 15 min", Array.from({ length: 30 }, (_, n) => n / 2)],
+  ["8 an hour in the last 15 min", [1, 10, 200]],
+  ["4 an hour while it lasted", [60, 80, 100, 120]],
+  ["2 a minute while it lasted", [60, 60.5]],
+  ["2.9 a day while it lasted", [60, 60 + 24 * 60, 60 + 41 * 60, 60 + 33 * 60, 60 + 12 * 60]],
+  ["", [60]],
+])("the rate of a group is told as %s", (text, minutes) => {
+  expect(rateText(groupAt(...minutes), noon)).toBe(text);
+});
+
+test("the failures of a group are counted by parts of a range", () => {
+  const { jobs } = groupAt(0, 1, 59, 30);
+  expect(countsIn(jobs, { from: noon - 60 * 60_000, to: noon }, 4)).toEqual([1, 0, 1, 2]);
 });
