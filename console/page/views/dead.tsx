@@ -7,7 +7,7 @@ import { axisOf, groupByError } from "../error-groups.ts";
 import { choose, chosenIds, DeadGroup } from "../parts/dead-group.tsx";
 import { AsOf } from "../parts/error-group.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
-import { RedriveAll, RedriveChosen } from "../parts/redrive.tsx";
+import { DismissAll, RedriveAll, RedriveChosen } from "../parts/redrive.tsx";
 import { RetryingOf } from "../parts/retrying-groups.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { TopicField } from "../parts/topic-field.tsx";
@@ -168,6 +168,7 @@ function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {
           onDone={() => choose(new Set())}
         />
         <RedriveAll topic={topic} errors={groups.map(({ name }) => name)} />
+        <DismissAll topic={topic} />
       </div>
       <ul class="groups">
         {groups.map((group) => (
