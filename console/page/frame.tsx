@@ -294,7 +294,7 @@ function OpenPalette() {
     <search>
       <button type="button" class="open-palette" onClick={openPalette}>
         <Search class="icon" size={16} aria-hidden="true" />
-        Search, or go to …{!hasBottomBar.value && <kbd aria-hidden="true">{MODIFIER} K</kbd>}
+        Search, or go to …{!hasBottomBar.value && <kbd>{MODIFIER} K</kbd>}
       </button>
     </search>
   );
