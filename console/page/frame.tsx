@@ -292,7 +292,7 @@ function moveFocus(main: HTMLElement | null, by: 1 | -1): void {
 function OpenPalette() {
   return (
     <search>
-      <button type="button" class="open-palette" aria-label="Search" onClick={openPalette}>
+      <button type="button" class="open-palette" onClick={openPalette}>
         <Search class="icon" size={16} aria-hidden="true" />
         Search, or go to …{!hasBottomBar.value && <kbd>{MODIFIER} K</kbd>}
       </button>

@@ -122,7 +122,7 @@ test("jobs that wait for their retries are grouped by error too", async () => {
   const group = page.locator(".group").filter({ hasText: "2 × no shelf …" });
   await group.getByText(/^next retry in \d+ min$/).waitFor();
   await group.locator("summary").click();
-  expect(await group.locator("[data-line]").count()).toBe(2);
+  await expect.poll(() => group.locator("[data-line]").count()).toBe(2);
 });
 
 test("all dead jobs are run again, after they have been counted", async () => {

@@ -75,6 +75,7 @@ test("a search is stopped, says what it has compared, and goes on", async () => 
 
 test("a key opens its job, and all jobs with its words are one line further in the palette", async () => {
   const page = await browser.open("/console");
+  await page.getByRole("button", { name: "Search" }).waitFor();
   await page.keyboard.press("/");
   await page.keyboard.type("sofa-17");
   const options = paletteOf(page).getByRole("option");
@@ -110,6 +111,7 @@ test("Ctrl+K opens the palette from a field, its arrows choose, and Esc gives th
 
 test("a topic is paused and resumed from the palette, after its dialog has asked", async () => {
   const page = await browser.open("/console/schedules");
+  await page.getByRole("button", { name: "Search" }).waitFor();
   for (const [words, title, confirm, done] of [
     ["callbacks pau", "Pause callbacks?", "Pause the topic", /^Paused callbacks\./],
     ["callbacks res", "Resume callbacks?", "Resume the topic", /^Resumed callbacks\./],
@@ -127,6 +129,7 @@ test("a topic is paused and resumed from the palette, after its dialog has asked
 
 test("settings are changed from the palette", async () => {
   const page = await browser.open("/console", { timezoneId: "Asia/Tokyo" });
+  await page.getByRole("button", { name: "Search" }).waitFor();
   await page.keyboard.press("/");
   await page.keyboard.type("times utc");
   await page.keyboard.press("Enter");
