@@ -17,6 +17,8 @@ test("the overview counts the jobs that are due next, and leads to them", async 
   await row.getByRole("link", { name: /^[1-9]\d* jobs? due in the next 15 minutes$/ }).waitFor();
   await row.getByText(/^≤ [1-9]\d*\/min$/).waitFor();
   await row.getByRole("link", { name: "work", exact: true }).click();
+  await page.getByRole("heading", { name: "work", exact: true }).waitFor();
+  await page.getByRole("link", { name: "Its jobs" }).click();
   await page.getByText("overview-17").waitFor();
   expect(new URL(page.url()).pathname).toBe("/console/jobs");
 });
@@ -117,6 +119,7 @@ test("a due job of a paused topic is held in each view and not late, and its top
     await page.getByRole("heading", { name: /^overview-held held$/ }).waitFor();
     await page.goto(`${inject("stackUrl")}/console`);
     await topicRow(page, "precise").getByRole("link", { name: "precise", exact: true }).click();
+    await page.getByRole("link", { name: "Its held jobs" }).click();
     await page.getByRole("link", { name: /^held overview-held precise/ }).waitFor();
     await page.getByText(new RegExp(`^paused since ${TIME} `)).waitFor();
     await page.getByRole("navigation").getByRole("link", { name: "Time" }).click();

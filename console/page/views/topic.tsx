@@ -112,7 +112,9 @@ function Head({ report }: { report: TopicJson }) {
           Enqueue …
         </a>
         <span class="topic-links">
-          <a href={addresses.jobs({ topic })}>Its jobs</a>
+          <a href={holding ? heldJobs(topic, holding) : addresses.jobs({ topic })}>
+            {holding ? "Its held jobs" : "Its jobs"}
+          </a>
           {isTracked && <a href={addresses.dead({ topic })}>Its dead jobs</a>}
           <a href={addresses.time({ topic })}>Its time axis</a>
           {about.hasLive && <a href={addresses.live({ topic })}>Its log</a>}
