@@ -29,7 +29,7 @@ afterAll(async () => {
 
 /** Each picture, with a text that is on the page when the page is complete. */
 const SHOWN = [
-  { name: "console-overview", path: () => "/console", ready: /due in the next/ },
+  { name: "console-overview", path: () => "/console", ready: "Last 3 hours" },
   { name: "console-time", path: () => "/console/time", ready: "The numbers as a table" },
   { name: "console-job", path: () => `/console/jobs/${shop.dead}`, ready: "Last error" },
   { name: "console-dead", path: () => "/console/dead?topic=refund", ready: /the bank answered 503/ },
