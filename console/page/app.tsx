@@ -3,22 +3,55 @@ import { useEffect } from "preact/hooks";
 import { ErrorBoundary, LocationProvider, lazy, Route, Router } from "preact-iso";
 import { queries } from "./api.ts";
 import { Frame } from "./frame.tsx";
+import { NotLoaded } from "./views/not-loaded.tsx";
 import { NothingHere } from "./views/nothing-here.tsx";
 import { Overview } from "./views/overview.tsx";
 
+/** Says so if the code of a view cannot be read, because the page's server has stopped. */
+function orNotLoaded<View>(view: Promise<View>): Promise<View> {
+  return view.catch(() => NotLoaded as View);
+}
+
 // Each is loaded when it is opened first, so that the overview is there sooner.
-const DeadView = lazy(() => import("./views/dead.tsx").then((view) => view.DeadView));
-const EnqueueView = lazy(() => import("./views/enqueue.tsx").then((view) => view.EnqueueView));
-const JobView = lazy(() => import("./views/job.tsx").then((view) => view.JobView));
-const JobsView = lazy(() => import("./views/jobs.tsx").then((view) => view.JobsView));
-const LiveView = lazy(() => import("./views/live.tsx").then((view) => view.LiveView));
-const ScheduleView = lazy(() => import("./views/schedule.tsx").then((view) => view.ScheduleView));
-const SchedulesView = lazy(() => import("./views/schedules.tsx").then((view) => view.SchedulesView));
-const TimeView = lazy(() => import("./views/time.tsx").then((view) => view.TimeView));
-const TopicView = lazy(() => import("./views/topic.tsx").then((view) => view.TopicView));
+const DeadView = later(
+  () => import("./views/dead.tsx"),
+  (view) => view.DeadView,
+);
+const EnqueueView = later(
+  () => import("./views/enqueue.tsx"),
+  (view) => view.EnqueueView,
+);
+const JobView = later(
+  () => import("./views/job.tsx"),
+  (view) => view.JobView,
+);
+const JobsView = later(
+  () => import("./views/jobs.tsx"),
+  (view) => view.JobsView,
+);
+const LiveView = later(
+  () => import("./views/live.tsx"),
+  (view) => view.LiveView,
+);
+const ScheduleView = later(
+  () => import("./views/schedule.tsx"),
+  (view) => view.ScheduleView,
+);
+const SchedulesView = later(
+  () => import("./views/schedules.tsx"),
+  (view) => view.SchedulesView,
+);
+const TimeView = later(
+  () => import("./views/time.tsx"),
+  (view) => view.TimeView,
+);
+const TopicView = later(
+  () => import("./views/topic.tsx"),
+  (view) => view.TopicView,
+);
 
 const LATER_VIEWS = [
-  ...[DeadView, EnqueueView, JobView, JobsView, LiveView, ScheduleView, SchedulesView, TimeView],
+  ...[DeadView, EnqueueView, JobView, JobsView, LiveView, ScheduleView, SchedulesView, TimeView, TopicView],
 ];
 /** ms */
 const LATER = 1000;
@@ -27,7 +60,7 @@ export function App() {
   // Each view must open also if the page's server stops meanwhile.
   useEffect(() => {
     setTimeout(() => {
-      for (const view of LATER_VIEWS) view.preload().catch(() => undefined);
+      for (const view of LATER_VIEWS) void view.preload();
     }, LATER);
   }, []);
   return (

@@ -40,7 +40,9 @@ export function progressText({ change, lines, state }: CarriedAction): string {
   const whose = selectionText(lines.map(({ which }) => which));
   if (state === "running" || state === "stopping") return `${doing} ${jobs} of ${whose}`;
   if (state !== "done") return `${done} ${jobs} of ${whose}`;
-  return `${done} ${jobsText(changed)} of ${whose}.${skippedText(lines)}`;
+  const all = changed === counted ? jobsText(changed) : jobs;
+  const by = change.shift === undefined ? "" : ` by ${change.shift}`;
+  return `${done} ${all} of ${whose}${by}.${skippedText(lines) || goneText(counted - changed)}`;
 }
 
 const changedOf = ({ changed }: CarriedLine) => changed;
@@ -52,6 +54,12 @@ export function shareOf(lines: readonly CarriedLine[]): number {
     line.isDone ? line.counted : Math.min(line.changed + skippedIn(line), line.counted),
   );
   return seen / Math.max(sum(lines, countedOf), 1);
+}
+
+/** A job may start or end between the count and the change. */
+function goneText(jobs: number): string {
+  if (jobs <= 0) return "";
+  return ` ${jobs === 1 ? "1 job had" : `${count(jobs)} jobs had`} started, ended or moved since the count.`;
 }
 
 function skippedText(lines: readonly CarriedLine[]): string {

@@ -11,7 +11,7 @@ import { MINUTE } from "../times.ts";
 const closedIds = signal<ReadonlySet<string>>(new Set());
 
 /** How long an action that is done stays in sight, ms. One that failed or was stopped stays until the user closes it. */
-const DONE_MS = 5 * MINUTE;
+const DONE_MS = MINUTE;
 
 /** The actions on many jobs that are in progress or have just ended, whoever started them: in every view and every tab. */
 export function CarriedActions() {

@@ -72,12 +72,10 @@ function Sentence({ lines, action, effect }: Pick<Props, "lines" | "action" | "e
           of <strong>{selectionText(chosen.map(({ asked }) => asked))}</strong>
         </>
       )}
-      {action === "redrive" ? " that died since " : " due from "}
-      <Time at={counted.from} show="time" />
-      {action !== "redrive" && (
+      {!["redrive", "dismiss"].includes(action) && (
         <>
           {" "}
-          until <Time at={counted.to} show="time" />
+          due from <Time at={counted.from} show="time" /> until <Time at={counted.to} show="time" />
         </>
       )}{" "}
       {effect}.

@@ -5,7 +5,7 @@ import type { ErrorGroup } from "../error-groups.ts";
 import type { DueRange } from "../search-jobs.ts";
 import { ErrorGroupItem } from "./error-group.tsx";
 import { JobLine } from "./job-line.tsx";
-import { RedriveChosen } from "./redrive.tsx";
+import { DismissChosen, RedriveChosen } from "./redrive.tsx";
 import { Rows } from "./rows.tsx";
 
 /** The ids of the chosen jobs. They stay chosen while the user looks at one of them in its own view. */
@@ -26,17 +26,18 @@ export function DeadGroup({ topic, group, axis, chosen, isPart }: GroupProps) {
   const { name, jobs } = group;
   const ids = jobs.map(({ id }) => id);
   const click = useChoosing(ids, chosen);
-  const redrive = (
-    <RedriveChosen
-      topic={topic}
-      ids={ids}
-      whose=" of this group"
-      errors={[name]}
-      onDone={() => choose(changedChoice(chosen, ids, false))}
-    />
+  const given = {
+    ...{ topic, ids, whose: " of this group" },
+    onDone: () => choose(changedChoice(chosen, ids, false)),
+  };
+  const actions = (
+    <>
+      <RedriveChosen {...given} errors={[name]} />
+      <DismissChosen {...given} />
+    </>
   );
   return (
-    <ErrorGroupItem group={group} axis={axis} isPart={isPart} actions={redrive}>
+    <ErrorGroupItem group={group} axis={axis} isPart={isPart} actions={actions}>
       <GroupJobs group={group} chosen={chosen} click={click} />
     </ErrorGroupItem>
   );

@@ -226,7 +226,7 @@ function Dismiss({ job, name }: Omit<Props, "impossible">) {
       run={async (why) => {
         const { dismissed } = await api.dismiss(job.topic, { ids: [job.id], ifMatch: seen, ...why });
         return dismissed === 1
-          ? `Dismissed ${name}. It is cancelled, and its alarm ends within minutes.`
+          ? `Dismissed ${name}. It is cancelled, and will not run.`
           : `${name} was not dead any more, so nothing was done.`;
       }}
     >

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { clock } from "../clock.ts";
 import type { ShownState } from "../shown-state.ts";
-import { isNarrow } from "../state.ts";
-import { HOUR, isoAt } from "../times.ts";
+import { isNarrow, now, zone } from "../state.ts";
+import { HOUR, isoAt, spanText } from "../times.ts";
 import { Choice } from "./choice.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { useSearch } from "./search.ts";
@@ -23,17 +23,26 @@ export function aroundNow(): { from: string; to: string } {
 
 /** The filters. Where they would take half of the window, they are folded, and their names and values are in one line. */
 export function Filters() {
-  const [{ topic, state, tag, group, from }] = useSearch();
+  const [{ topic, state, tag, group, from = "", to = "" }] = useSearch();
+  const fold = useRef<HTMLDetailsElement>(null);
+  // Whoever has chosen a range wants to see its jobs.
+  useEffect(() => {
+    if (fold.current && from !== "") fold.current.open = false;
+  }, [from, to]);
   if (!isNarrow.value) return <FilterFields />;
-  const chosen = [topic, state, tag && `tag ${tag}`, group && `group ${group}`, from && "a range"].filter(
-    Boolean,
-  );
+  const chosen = [topic, state, tag && `tag ${tag}`, group && `group ${group}`, rangeText(from, to)];
   return (
-    <details class="folded">
-      <summary>Filters: {chosen.join(", ") || "none"}</summary>
+    <details class="folded" ref={fold}>
+      <summary>Filters: {chosen.filter(Boolean).join(", ") || "none"}</summary>
       <FilterFields />
     </details>
   );
+}
+
+function rangeText(from: string, to: string): string {
+  const [begin, end] = [Date.parse(from), Date.parse(to)];
+  if (from === "" || Number.isNaN(begin)) return "";
+  return Number.isNaN(end) ? "a range" : spanText(begin, end, now.value, zone.value);
 }
 
 function FilterFields() {

@@ -96,6 +96,16 @@ function Redrive({ topic }: { topic: TopicJson }) {
 }
 
 const NAMED_KINDS = 3;
+const MOST_NAMED_KINDS = 8;
+
+/** How many kinds are named: so many that the others together are no more than the first. */
+function namedOf(kinds: readonly { readonly count: number }[]): number {
+  const [first] = kinds;
+  const sumFrom = (place: number) => kinds.slice(place).reduce((sum, { count }) => sum + count, 0);
+  let named = NAMED_KINDS;
+  while (named < MOST_NAMED_KINDS && sumFrom(named) > (first?.count ?? 0)) named += 1;
+  return named;
+}
 
 /** `9 × HTTP 503`, `3 × TypeError`, each in a line. */
 function DeadErrors({ topic }: { topic: TopicJson }) {
@@ -105,12 +115,13 @@ function DeadErrors({ topic }: { topic: TopicJson }) {
   if (kinds === undefined)
     return <p class="quiet">{error ? "Their errors could not be read." : "Reading their errors …"}</p>;
   const sum = kinds.reduce((all, { count }) => all + count, 0);
-  const others = kinds.slice(NAMED_KINDS).reduce((all, { count }) => all + count, 0);
+  const named = namedOf(kinds);
+  const others = kinds.slice(named).reduce((all, { count }) => all + count, 0);
   return (
     <>
-      {sum < topic.depths.dead && <p class="quiet">Of the oldest {sum.toLocaleString("en")}:</p>}
+      {sum >= READ_JOBS && <p class="quiet">Of the oldest {sum.toLocaleString("en")}:</p>}
       <ul class="kinds quiet">
-        {kinds.slice(0, NAMED_KINDS).map(({ name, count }) => (
+        {kinds.slice(0, named).map(({ name, count }) => (
           <li key={name} class="kind">
             {count.toLocaleString("en")} × {name}
           </li>

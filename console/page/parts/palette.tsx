@@ -81,7 +81,7 @@ function Field({ text, at, type, press, close }: FieldProps) {
         onKeyDown={press}
       />
       <button type="button" onClick={close}>
-        Esc
+        Close
       </button>
     </div>
   );

@@ -79,7 +79,8 @@ export function ResumeTopic({ topic, depths, pause, opened }: ResumeProps) {
           left === 0
             ? ""
             : ` The other ${left} are released minute by minute, and start ${paceText(perSecond)}.`;
-        return `Resumed ${topic}. ${released === 1 ? "1 job was" : `${released} jobs were`} released.${rest}`;
+        const pace = perSecond === undefined ? "" : ` at ${perSecond} a second`;
+        return `Resumed ${topic}${pace}. ${released === 1 ? "1 job was" : `${released} jobs were`} released.${rest}`;
       }}
     >
       <p>

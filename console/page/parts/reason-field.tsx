@@ -1,4 +1,4 @@
-import { useId } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import { REASON_CHARS } from "../../../src/core/constants.ts";
 
 /** The option of a call that says why it changes something. Empty if the user gave no reason. */
@@ -14,11 +14,13 @@ type Props = { readonly value: string; readonly onChange: (text: string) => void
 /** The field is folded, because most changes need no reason. */
 export function ReasonField({ value, onChange }: Props) {
   const id = useId();
+  const field = useRef<HTMLInputElement>(null);
   return (
-    <details class="field">
+    <details class="field" onToggle={({ currentTarget }) => currentTarget.open && field.current?.focus()}>
       <summary>Add a reason</summary>
       <label for={`${id}-field`}>Reason</label>
       <input
+        ref={field}
         id={`${id}-field`}
         value={value}
         maxLength={REASON_CHARS}

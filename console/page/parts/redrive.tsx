@@ -102,6 +102,33 @@ export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) 
   );
 }
 
+/** Gives dead jobs up, in batches. */
+export function DismissChosen({ topic, ids, whose = "", onDone }: Omit<Chosen, "errors">) {
+  const jobs = ids.length === 1 ? "1 job" : `${ids.length.toLocaleString("en")} jobs`;
+  return (
+    <Action
+      label={ids.length === 0 ? "Dismiss the chosen" : `Dismiss ${jobs}${whose}`}
+      title={`Give ${jobs} up?`}
+      confirm={`Dismiss ${jobs}`}
+      isDangerous
+      impossible={ids.length === 0 ? "open a group and choose jobs first" : undefined}
+      takesReason
+      run={async (why) => {
+        let sum = 0;
+        for (let at = 0; at < ids.length; at += BATCH_JOBS)
+          sum += (await api.dismiss(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...why })).dismissed;
+        onDone();
+        return `Dismissed ${sum.toLocaleString("en")} of ${jobs} of ${topic}. They will not run again.`;
+      }}
+    >
+      <p>
+        {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "is" : "are"} cancelled, and will not run
+        again. The timeline of each keeps its death.
+      </p>
+    </Action>
+  );
+}
+
 export function DismissAll({ topic }: Pick<Chosen, "topic">) {
   return (
     <BulkAction

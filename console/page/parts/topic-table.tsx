@@ -207,7 +207,7 @@ function Late({ lateness, topic }: { lateness: TopicLine["lateness"]; topic: str
   if (late === undefined)
     return (
       <span class="quiet" title="no run of a tracked job in the last hour">
-        no runs
+        no job done
       </span>
     );
   return (

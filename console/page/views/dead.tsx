@@ -7,7 +7,7 @@ import { axisOf, groupByError } from "../error-groups.ts";
 import { choose, chosenIds, DeadGroup } from "../parts/dead-group.tsx";
 import { AsOf } from "../parts/error-group.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
-import { DismissAll, RedriveAll, RedriveChosen } from "../parts/redrive.tsx";
+import { DismissAll, DismissChosen, RedriveAll, RedriveChosen } from "../parts/redrive.tsx";
 import { RetryingOf } from "../parts/retrying-groups.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { TopicField } from "../parts/topic-field.tsx";
@@ -62,6 +62,18 @@ function AllTopics({ isRetrying }: { isRetrying: boolean }) {
       {(found) => {
         const failing = found.filter((topic) => countOf(topic, isRetrying) > 0);
         if (failing.length === 0) return <NoneFailing isRetrying={isRetrying} />;
+        const [only] = failing;
+        if (failing.length === 1 && only) {
+          const Of = isRetrying ? RetryingOf : DeadOf;
+          return (
+            <>
+              <p>
+                Only <strong>{only.topic}</strong> has such jobs.
+              </p>
+              <Of topic={only.topic} />
+            </>
+          );
+        }
         return (
           <ul class="links">
             {failing.map((topic) => (
@@ -167,6 +179,7 @@ function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {
           errors={chosenGroups.map(({ name }) => name)}
           onDone={() => choose(new Set())}
         />
+        <DismissChosen topic={topic} ids={ids} onDone={() => choose(new Set())} />
         <RedriveAll topic={topic} errors={groups.map(({ name }) => name)} />
         <DismissAll topic={topic} />
       </div>
