@@ -13,42 +13,19 @@ function orNotLoaded<View>(view: Promise<View>): Promise<View> {
 }
 
 // Each is loaded when it is opened first, so that the overview is there sooner.
-const DeadView = later(
-  () => import("./views/dead.tsx"),
-  (view) => view.DeadView,
+const DeadView = lazy(() => orNotLoaded(import("./views/dead.tsx").then((view) => view.DeadView)));
+const EnqueueView = lazy(() => orNotLoaded(import("./views/enqueue.tsx").then((view) => view.EnqueueView)));
+const JobView = lazy(() => orNotLoaded(import("./views/job.tsx").then((view) => view.JobView)));
+const JobsView = lazy(() => orNotLoaded(import("./views/jobs.tsx").then((view) => view.JobsView)));
+const LiveView = lazy(() => orNotLoaded(import("./views/live.tsx").then((view) => view.LiveView)));
+const ScheduleView = lazy(() =>
+  orNotLoaded(import("./views/schedule.tsx").then((view) => view.ScheduleView)),
 );
-const EnqueueView = later(
-  () => import("./views/enqueue.tsx"),
-  (view) => view.EnqueueView,
+const SchedulesView = lazy(() =>
+  orNotLoaded(import("./views/schedules.tsx").then((view) => view.SchedulesView)),
 );
-const JobView = later(
-  () => import("./views/job.tsx"),
-  (view) => view.JobView,
-);
-const JobsView = later(
-  () => import("./views/jobs.tsx"),
-  (view) => view.JobsView,
-);
-const LiveView = later(
-  () => import("./views/live.tsx"),
-  (view) => view.LiveView,
-);
-const ScheduleView = later(
-  () => import("./views/schedule.tsx"),
-  (view) => view.ScheduleView,
-);
-const SchedulesView = later(
-  () => import("./views/schedules.tsx"),
-  (view) => view.SchedulesView,
-);
-const TimeView = later(
-  () => import("./views/time.tsx"),
-  (view) => view.TimeView,
-);
-const TopicView = later(
-  () => import("./views/topic.tsx"),
-  (view) => view.TopicView,
-);
+const TimeView = lazy(() => orNotLoaded(import("./views/time.tsx").then((view) => view.TimeView)));
+const TopicView = lazy(() => orNotLoaded(import("./views/topic.tsx").then((view) => view.TopicView)));
 
 const LATER_VIEWS = [
   ...[DeadView, EnqueueView, JobView, JobsView, LiveView, ScheduleView, SchedulesView, TimeView, TopicView],
