@@ -93,7 +93,9 @@ test("the end of each attempt is put on the event bus, is shown in the log, and 
     const named = { id, topic: "copy", key: "dog", tag: "pets", attempt: 2 };
     expect(body).toEqual({ version: 1, ...named, ...times });
   });
-  const told = lines.join("\n");
-  for (const event of ["JobFailed", "JobCompleted"])
-    expect(told).toMatch(new RegExp(`copy  ${id}  notified event=${event}`));
+  // The line of the log may come after the event.
+  await eventually(() => {
+    for (const event of ["JobFailed", "JobCompleted"])
+      expect(lines.join("\n")).toMatch(new RegExp(`copy  ${id}  notified event=${event}`));
+  });
 });
