@@ -280,12 +280,13 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   const dueAt = new Date(queue.now().getTime() + 60_000);
   const filed = new Set<string>();
   const rows = {
-    unfiled: async () => ["17", "18"].filter((id) => !filed.has(id)).map((id) => ({ id, dueAt })),
+    unfiled: async () => ["17", "no key", "18"].filter((id) => !filed.has(id)),
+    read: async (id: string) => ({ id, dueAt, version: 1 }),
     mark: async (id: string) => void filed.add(id),
   };
-  await fileJob(queue.client, rows, { id: "17", dueAt });
+  await fileJob(queue.client, rows, { id: "17", dueAt, version: 1 });
   const died = { ...rows, mark: () => Promise.reject(new Error("the process dies")) };
-  await expect(fileJob(queue.client, died, { id: "18", dueAt })).rejects.toThrow("dies");
+  await expect(fileJob(queue.client, died, { id: "18", dueAt, version: 1 })).rejects.toThrow("dies");
   await queue.advance("1h");
   expect([...filed]).toEqual(["17"]);
   await fileMissing(queue.client, rows);
@@ -293,7 +294,10 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   expect([...filed]).toEqual(["17", "18"]);
   expect(queue.jobs().map(({ key, state }) => `${key} ${state}`)).toEqual(["order-17 dead", "order-18 dead"]);
   const [soon, later] = [1, 2].map((hours) => new Date(queue.now().getTime() + hours * 3_600_000));
-  for (const time of [soon, later]) await fileJob(queue.client, rows, { id: "19", dueAt: time });
+  // The third change gives the row its second time again.
+  const times = [later, soon, later] as Date[];
+  for (const [version, time] of times.entries())
+    await fileJob(queue.client, rows, { id: "19", dueAt: time, version });
   expect(queue.jobs().at(-1)).toMatchObject({
     key: "order-19",
     dueAt: later?.toISOString(),

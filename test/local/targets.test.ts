@@ -94,7 +94,7 @@ test("the end of each attempt is put on the event bus, is shown in the log, and 
     expect(body).toEqual({ version: 1, ...named, ...times });
   });
   // The line of the log may come after the event.
-  await eventually(() => {
+  await eventually(async () => {
     for (const event of ["JobFailed", "JobCompleted"])
       expect(lines.join("\n")).toMatch(new RegExp(`copy  ${id}  notified event=${event}`));
   });
