@@ -1,6 +1,8 @@
 import type { CarriedAction, CarriedLine, Change, Which } from "../carried.ts";
 import { jobsText, skippedIn } from "./bulk-calls.ts";
 import { withVisibleMarks } from "./direction.ts";
+import { readShift } from "./shift-words.ts";
+import { durationText } from "./times.ts";
 
 type Words = { readonly asks: string; readonly doing: string; readonly done: string };
 
@@ -41,8 +43,7 @@ export function progressText({ change, lines, state }: CarriedAction): string {
   if (state === "running" || state === "stopping") return `${doing} ${jobs} of ${whose}`;
   if (state !== "done") return `${done} ${jobs} of ${whose}`;
   const all = changed === counted ? jobsText(changed) : jobs;
-  const by = change.shift === undefined ? "" : ` by ${change.shift}`;
-  return `${done} ${all} of ${whose}${by}.${skippedText(lines) || goneText(counted - changed)}`;
+  return `${done} ${all} of ${whose}${shiftText(change)}.${skippedText(lines) || goneText(counted - changed)}`;
 }
 
 const changedOf = ({ changed }: CarriedLine) => changed;
@@ -54,6 +55,11 @@ export function shareOf(lines: readonly CarriedLine[]): number {
     line.isDone ? line.counted : Math.min(line.changed + skippedIn(line), line.counted),
   );
   return seen / Math.max(sum(lines, countedOf), 1);
+}
+
+function shiftText({ shift }: Change): string {
+  const { ms } = readShift(shift ?? "") ?? {};
+  return ms === undefined ? "" : `, ${durationText(Math.abs(ms))} ${ms < 0 ? "earlier" : "later"}`;
 }
 
 /** A job may start or end between the count and the change. */

@@ -14,6 +14,8 @@ import { readStamp } from "./stamped-output.ts";
 
 /** Lambda's limit for the initialisation of a function. */
 const INIT_LIMIT_MS = 10_000;
+/** How long the last message of a process may come after its end. */
+const LAST_MESSAGE_MS = 1_000;
 /** How long a move of the clock waits for a process. One that is busy for longer learns of it a moment later. */
 const FOLLOW_LIMIT_MS = 1_000;
 
@@ -78,9 +80,10 @@ export async function startExecutionEnvironment(
     child.once("error", (error) => resolve(errorText(error)));
     child.once("exit", (code, signal) => {
       const how = signal ? `by ${signal}` : `with code ${code}`;
-      // The last message of the process may come after its end.
-      if (child.connected) child.once("disconnect", () => resolve(how));
-      else resolve(how);
+      if (!child.connected) return resolve(how);
+      // The last message of the process may come after its end. A process that it has started can keep the channel open.
+      child.once("disconnect", () => resolve(how));
+      setTimeout(resolve, LAST_MESSAGE_MS, how).unref();
     });
   });
   const started: Process = { spec, clock: host.clock, child, gone, running: undefined };

@@ -1,26 +1,40 @@
 import type { CarriedAction, CarriedLine, Change } from "../../console/carried.ts";
 import { many } from "./columns.ts";
+import type { GlobalOptions } from "./session.ts";
 import type { Target } from "./target.ts";
 
+/** Without these flags, the command could change a stack of the same name in another account or region. */
+type Account = Pick<GlobalOptions, "region" | "profile">;
+
 /** Says what the stopped actions of a console have done, and which commands do the rest. */
-export function unfinishedTexts(actions: readonly CarriedAction[], target: Target): string[] {
+export function unfinishedTexts(
+  actions: readonly CarriedAction[],
+  target: Target,
+  account: Account,
+): string[] {
   return actions.flatMap(({ change, lines }) =>
-    lines.filter(({ isDone }) => !isDone).map((line) => unfinishedText(change, line, target)),
+    lines.filter(({ isDone }) => !isDone).map((line) => unfinishedText(change, line, target, account)),
   );
 }
 
-function unfinishedText(change: Change, line: CarriedLine, target: Target): string {
+function unfinishedText(change: Change, line: CarriedLine, target: Target, account: Account): string {
   const { topic } = line.which;
   const done = `the console was changing jobs of ${topic} (${change.action}): ${many(line.changed)} of ${line.counted} changed`;
-  return `${done}; to continue, run: ${commandOf(change, line, target)}`;
+  return `${done}; to continue, run: ${commandOf(change, line, target, account)}`;
 }
 
-function commandOf(change: Change, { which, cursor, key }: CarriedLine, { url, stack }: Target): string {
+function commandOf(
+  change: Change,
+  { which, cursor, key }: CarriedLine,
+  { url, stack }: Target,
+  { region, profile }: Account,
+): string {
   const { action, dueAt, delay, shift, ratePerSecond, reason } = change;
   const { topic, ...filters } = which;
   const isOfDead = action === "redrive" || action === "dismiss";
   const flags = {
     ...(stack === undefined ? { url } : { stack: stack.name }),
+    ...{ region, profile },
     ...(isOfDead ? {} : { topic }),
     ...{ "due-at": dueAt, delay, shift, rate: ratePerSecond, reason, ...filters, cursor },
     // Without a cursor, a second call of a shift could move jobs once more.

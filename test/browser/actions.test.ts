@@ -141,7 +141,9 @@ test("all jobs are shifted by hours, and stay as far apart as they were", async 
   await dialog.getByLabel(/^Hours, or a duration/).fill("-1.5");
   await dialog.getByText("1 h 30 min earlier. A job whose new time has passed becomes due at once").waitFor();
   await dialog.getByRole("button", { name: "Shift all: 2 jobs" }).click();
-  await bar(page).getByText("Shifted 2 jobs of work with the tag actions-shift by 2h.").waitFor();
+  await bar(page)
+    .getByText("Shifted 2 jobs of work with the tag actions-shift, 1 h 30 min earlier.")
+    .waitFor();
   const due = await Promise.all(jobs.map(async ({ id }) => (await api.get(id)).dueAt));
   expect(due).toEqual(["2031-01-01T07:30:00.000Z", "2031-01-01T08:00:00.000Z"]);
 });

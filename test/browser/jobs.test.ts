@@ -204,20 +204,19 @@ test("a search asks only for what can exist, and not again if it found nothing",
   const asked: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   const search = async (text: string) => {
-    asked.length = 0;
     await page.keyboard.press("/");
     await page.keyboard.type(text);
     await page.keyboard.press("Enter");
     await page.getByText(`No job has the id or the key ${text}.`).waitFor();
+    const first = asked.splice(0).filter((path) => path.includes("/jobs/"));
     // Other lists are read every three to five seconds.
     await page.waitForTimeout(6000);
-    return asked.filter((path) => path.includes("/jobs/"));
+    expect(asked.filter((path) => path.includes("/jobs/"))).toEqual([]);
+    return first;
   };
   // A key has no space.
   expect(await search("order 17")).toEqual([]);
-  expect(new Set(await search("order-1700")).size).toBe(
-    asked.filter((path) => path.includes("/jobs/")).length,
-  );
+  expect(await search("order-1700")).not.toEqual([]);
 });
 
 test("a job that does not exist is not asked for again and again", async () => {

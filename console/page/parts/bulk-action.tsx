@@ -12,6 +12,8 @@ import {
   useCount,
 } from "../bulk-calls.ts";
 import { selectionText, wordsOf } from "../bulk-words.ts";
+import { clock } from "../clock.ts";
+import { isoAt } from "../times.ts";
 import { Action } from "./action.tsx";
 import { CountedLines } from "./counted-lines.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
@@ -54,7 +56,7 @@ export function BulkAction({ label, change, which, effect, isReady = true, ...pr
       run={async (why) => {
         const perSecond = rateOf(rate);
         const pace = perSecond === undefined ? {} : { ratePerSecond: perSecond };
-        await startAction(planOf({ ...change, ...pace, ...why }, lines));
+        await startAction(planOf({ ...withFixedTime(change), ...pace, ...why }, lines));
         // The bar of actions says what becomes of it.
         return undefined;
       }}
@@ -64,12 +66,17 @@ export function BulkAction({ label, change, which, effect, isReady = true, ...pr
         <RateField value={rate} onChange={setRate} jobs={isAllCounted ? mostOf(lines) : undefined} />
       )}
       {takesRate && lines.length > 1 && (
-        <p class="quiet">Each line below has this rate, and they start at the same time.</p>
+        <p class="quiet">Each line below has this rate. The lines are changed one after the other.</p>
       )}
       {takesSeveral && <Several labels={labels} onChange={setLabels} />}
       <CountedLines {...{ lines, choose, effect }} action={change.action} again={count} />
     </Action>
   );
+}
+
+/** All jobs move to the time that the user has confirmed, also those whose turn comes later. */
+function withFixedTime({ delay, ...change }: Change): Change {
+  return typeof delay === "number" ? { ...change, dueAt: isoAt(clock() + delay * 1000) } : change;
 }
 
 /** The counted lines of a plan. They are counted again when the user names other tags or groups. */

@@ -224,10 +224,10 @@ function Dismiss({ job, name }: Omit<Props, "impossible">) {
       onOpen={see}
       takesReason
       run={async (why) => {
-        const { dismissed } = await api.dismiss(job.topic, { ids: [job.id], ifMatch: seen, ...why });
+        const { dismissed, errors } = await api.dismiss(job.topic, { ids: [job.id], ifMatch: seen, ...why });
         return dismissed === 1
           ? `Dismissed ${name}. It is cancelled, and will not run.`
-          : `${name} was not dead any more, so nothing was done.`;
+          : { text: `${name} was not dismissed: ${errors[0]?.problem.detail}.`, isFailure: true };
       }}
     >
       <p>

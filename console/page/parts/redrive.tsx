@@ -16,11 +16,12 @@ type Chosen = {
   readonly onDone: () => void;
 };
 
-export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen) {
+export function RedriveChosen({ topic, ids: present, whose = "", errors, onDone }: Chosen) {
+  const { ids, see, label } = useSeenIds(present, "Redrive", whose);
   const [rate, setRate] = useState("");
   const [done, setDone] = useState(0);
   const perSecond = rateOf(rate);
-  const jobs = ids.length === 1 ? "1 job" : `${ids.length.toLocaleString("en")} jobs`;
+  const jobs = countText(ids.length);
   const when =
     perSecond === undefined
       ? "at once"
@@ -34,10 +35,11 @@ export function RedriveChosen({ topic, ids, whose = "", errors, onDone }: Chosen
 
   return (
     <Action
-      label={ids.length === 0 ? "Redrive the chosen" : `Redrive ${jobs}${whose}`}
+      label={label}
       title={`Run ${jobs} again?`}
       confirm={`Redrive ${jobs}`}
-      impossible={ids.length === 0 ? "open a group and choose jobs first" : undefined}
+      impossible={present.length === 0 ? "open a group and choose jobs first" : undefined}
+      onOpen={see}
       takesReason
       run={run}
     >
@@ -102,23 +104,37 @@ export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) 
   );
 }
 
+/**
+ * The ids that a dialog showed when it was opened. The page reads the dead jobs again and again, but the user has agreed to these. `label`: the
+ * text of the button, which counts the present ones.
+ */
+function useSeenIds(present: readonly string[], verb: string, whose: string) {
+  const [ids, setIds] = useState(present);
+  const label = present.length === 0 ? `${verb} the chosen` : `${verb} ${countText(present.length)}${whose}`;
+  return { ids, see: () => setIds(present), label };
+}
+
+function countText(count: number): string {
+  return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
+}
+
 /** Gives dead jobs up, in batches. */
-export function DismissChosen({ topic, ids, whose = "", onDone }: Omit<Chosen, "errors">) {
-  const jobs = ids.length === 1 ? "1 job" : `${ids.length.toLocaleString("en")} jobs`;
+export function DismissChosen({ topic, ids: present, whose = "", onDone }: Omit<Chosen, "errors">) {
+  const { ids, see, label } = useSeenIds(present, "Dismiss", whose);
+  const jobs = countText(ids.length);
   return (
     <Action
-      label={ids.length === 0 ? "Dismiss the chosen" : `Dismiss ${jobs}${whose}`}
+      label={label}
       title={`Give ${jobs} up?`}
       confirm={`Dismiss ${jobs}`}
       isDangerous
-      impossible={ids.length === 0 ? "open a group and choose jobs first" : undefined}
+      impossible={present.length === 0 ? "open a group and choose jobs first" : undefined}
+      onOpen={see}
       takesReason
       run={async (why) => {
-        let sum = 0;
-        for (let at = 0; at < ids.length; at += BATCH_JOBS)
-          sum += (await api.dismiss(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...why })).dismissed;
+        const text = await dismissBatches(topic, ids, why);
         onDone();
-        return `Dismissed ${sum.toLocaleString("en")} of ${jobs} of ${topic}. They will not run again.`;
+        return `Dismissed ${text} of ${topic}.`;
       }}
     >
       <p>
@@ -127,6 +143,19 @@ export function DismissChosen({ topic, ids, whose = "", onDone }: Omit<Chosen, "
       </p>
     </Action>
   );
+}
+
+/** Answers how many of the jobs were dismissed, and why the first of the others was not. */
+async function dismissBatches(topic: string, ids: readonly string[], why: Why): Promise<string> {
+  let sum = 0;
+  let reason = "";
+  for (let at = 0; at < ids.length; at += BATCH_JOBS) {
+    const part = await api.dismiss(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...why });
+    sum += part.dismissed;
+    reason ||= part.errors[0]?.problem.detail ?? "";
+  }
+  const left = reason === "" ? "" : ` (${reason})`;
+  return `${sum.toLocaleString("en")} of ${countText(ids.length)}${left}`;
 }
 
 export function DismissAll({ topic }: Pick<Chosen, "topic">) {

@@ -70,7 +70,7 @@ function AllTopics({ isRetrying }: { isRetrying: boolean }) {
               <p>
                 Only <strong>{only.topic}</strong> has such jobs.
               </p>
-              <Of topic={only.topic} />
+              <Of key={only.topic} topic={only.topic} />
             </>
           );
         }

@@ -79,7 +79,7 @@ async function serve(session: Session, { port, viewOnly }: Flags): Promise<void>
   });
   session.atInterrupt(async () => {
     const unfinished = await proxy.stopActions(surroundings.wait(STOP_MS));
-    for (const text of unfinishedTexts(unfinished, found)) output.note(text);
+    for (const text of unfinishedTexts(unfinished, found, session.options)) output.note(text);
     await proxy.stop();
   });
   const address = `${proxy.address}${CONSOLE_PATH}#key=${key}`;

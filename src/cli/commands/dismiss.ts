@@ -37,7 +37,9 @@ export function addDismiss(program: Command, open: Open): void {
       const session = open();
       const { tag, group, from, to } = rest;
       const isFiltered = [tag, group, from, to].some((filter) => filter !== undefined);
-      const ways = [ids.length > 0, all === true, isFiltered].filter(Boolean);
+      // A command that continues an interrupted one has its range too.
+      const isAll = all === true && (!isFiltered || rest.cursor === undefined);
+      const ways = [ids.length > 0, isAll, isFiltered].filter(Boolean);
       if (ways.length !== 1 || (ids.length > 0 && Object.keys(rest).length > 0)) {
         throw new UsageError("name the dead jobs in one way: give ids, or --all, or filters");
       }
