@@ -58,7 +58,7 @@ export function shareOf(lines: readonly CarriedLine[]): number {
 }
 
 function shiftText({ shift }: Change): string {
-  const { ms } = readShift(shift ?? "") ?? {};
+  const { ms } = readShift(String(shift ?? "")) ?? {};
   return ms === undefined ? "" : `, ${durationText(Math.abs(ms))} ${ms < 0 ? "earlier" : "later"}`;
 }
 
