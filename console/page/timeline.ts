@@ -1,7 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { api } from "./api.ts";
-import { clock } from "./clock.ts";
 import { jobPage } from "./reads.ts";
 import { type Buckets, countJobs, partsOf, type Range, withCounts } from "./time-buckets.ts";
 import { durationText, MINUTE } from "./times.ts";
@@ -103,17 +102,17 @@ async function countAll(
 /** Answers a function that lets a counting wait for the user if it takes long. `share`: how much is counted. */
 function createPatience(share: () => string, tell: Tell): () => Promise<void> {
   let patience = COUNTING_MS;
-  let end = clock() + patience;
+  let end = performance.now() + patience;
   let waiting = Promise.resolve();
   return async () => {
-    if (clock() >= end) {
+    if (performance.now() >= end) {
       end = Infinity;
       const rest = "The other bars are too low or missing.";
       const status = `${share()} of this time is counted, after ${durationText(patience)}. ${rest}`;
       waiting = new Promise((resolve) => {
         const goOn = () => {
           patience *= 2;
-          end = clock() + patience;
+          end = performance.now() + patience;
           tell({ goOn: undefined, isReading: true });
           resolve();
         };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type About, ASK } from "../../console/about.ts";
+import { type About, ASK, LOGS_PATH } from "../../console/about.ts";
 import type { JobLog } from "../../console/job-logs.ts";
+import { answerLog } from "../../console/own-answers.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
@@ -17,7 +18,7 @@ const api = createClient({ url: inject("stackUrl") });
 /** The console of a deployed queue. Its log is read as the test says. */
 let base: string;
 let stop: () => Promise<void>;
-let answerLog: () => Promise<JobLog>;
+let answer: () => Promise<JobLog>;
 let asked = 0;
 beforeAll(async () => {
   const url = inject("stackUrl");
@@ -25,9 +26,11 @@ beforeAll(async () => {
   const options = {
     pages: consolePages(await readPageFiles(), ASK),
     about,
-    log: () => {
-      asked += 1;
-      return answerLog();
+    own: {
+      [LOGS_PATH]: answerLog(() => {
+        asked += 1;
+        return answer();
+      }),
     },
     host: "minutehand-of-this-test.localhost",
     url,
@@ -49,7 +52,7 @@ test("the log of a deployed queue's job is read when the user asks, or the page 
     async (route) =>
       route.fulfill({ json: { ...(await api.get(job.id)), logUrl: named, lastError: "no bank" } }),
   );
-  answerLog = () => Promise.reject(new MinutehandError("forbidden", "you need logs:FilterLogEvents"));
+  answer = () => Promise.reject(new MinutehandError("forbidden", "you need logs:FilterLogEvents"));
   await page.goto(`${base}/console/jobs/${job.id}#key=${KEY}`);
   await page.getByText("The lines are read with your own AWS credentials").waitFor();
   expect(asked).toBe(0);
@@ -58,7 +61,7 @@ test("the log of a deployed queue's job is read when the user asks, or the page 
   await expectAccessible(page);
   const trace = "Error: no bank\n    at pay (src/pay.ts:1:2)\n    at call (node_modules/x/y.js:3:4)";
   const text = "12:00:05.004  work  01K  threw in attempt 1\n    Error: no bank";
-  answerLog = async () => ({ lines: [{ text, at: Date.now(), trace }], isWhole: false });
+  answer = async () => ({ lines: [{ text, at: Date.now(), trace }], isWhole: false });
   await page.getByRole("button", { name: "Try again" }).click();
   await page.getByText(/threw in attempt 1$/).waitFor();
   await page.getByText("These are not all lines").waitFor();

@@ -143,7 +143,10 @@ function useTouches(
     },
     onClick(event: MouseEvent): void {
       const isTouch = (event as PointerEvent).pointerType === "touch";
-      if (isTouch && before.current !== pointed) event.preventDefault();
+      if (!isTouch || before.current === pointed) return;
+      event.preventDefault();
+      // Else the page's router would open the link.
+      event.stopPropagation();
     },
   };
 }
