@@ -182,20 +182,3 @@ test("a finger's first touch of a bar shows its numbers, and the second one open
   await bars.tap({ position });
   await page.getByText("time-touch").waitFor();
 });
-
-test("a counting that takes long waits for the user, and says that bars are missing", async () => {
-  const page = await browser.open("/console");
-  await page.clock.install();
-  await page.route("**/forecast?*", async (route) => {
-    await page.clock.fastForward(31_000);
-    await route.continue();
-  });
-  await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T00:00:00Z&to=${DAY}T23:00:00Z`);
-  await page
-    .getByText(/ % of this time is counted, after 30 s\. The other bars are too low or missing\./)
-    .waitFor();
-  await page.unroute("**/forecast?*");
-  await page.getByRole("button", { name: "Go on counting" }).click();
-  await page.getByRole("button", { name: "Go on counting" }).waitFor({ state: "detached" });
-  await page.getByText(/one bar is .*\. $/).waitFor();
-});
