@@ -22,6 +22,7 @@ export function answerJson(
     ...headers,
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
   });
   response.end(JSON.stringify(body));
 }

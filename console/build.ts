@@ -68,15 +68,11 @@ ${ABOUT_PLACE}
 
 /** The files that a file needs before it runs. A view that is loaded later is not among them. */
 function importedBy(file: string, outputs: Outputs): Set<string> {
-  const needed = new Set<string>();
+  const needed = new Set([file]);
   // A set also visits what is added while it is read.
-  const all = new Set([file]);
-  for (const one of all) {
+  for (const one of needed)
     for (const { path, kind } of outputs[one]?.imports ?? [])
-      if (kind === "import-statement") {
-        all.add(path);
-        needed.add(path);
-      }
-  }
+      if (kind === "import-statement") needed.add(path);
+  needed.delete(file);
   return needed;
 }

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { LogLine } from "../local/log-lines.ts";
 
 /** So many failed jobs keep their lines, each its last lines up to these bounds. */
@@ -22,7 +21,6 @@ export type JobLog = { readonly lines: readonly JobLogLine[]; readonly isWhole: 
 export type JobLogs = {
   readonly add: (line: LogLine) => void;
   readonly of: (job: string) => JobLog;
-  readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
 };
 
 /** Keeps the lines of the jobs that failed last in this run of the local stack. The live stream forgets a line after a thousand others. */
@@ -56,21 +54,7 @@ export function createJobLogs(): JobLogs {
       addTo(job, line, FAILURES.includes(event));
       if (pid !== undefined) keep(runs, pid, runningAfter(running, job, event), PROCESSES);
     },
-    answer: (request, response) => answerLog(of, request, response),
   };
-}
-
-function answerLog(of: JobLogs["of"], request: IncomingMessage, response: ServerResponse): void {
-  const { searchParams } = new URL(request.url ?? "", "http://localhost");
-  const body = Buffer.from(JSON.stringify(of(searchParams.get("job") ?? "")));
-  response.writeHead(200, {
-    "content-type": "application/json",
-    "content-length": body.length,
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    "cross-origin-resource-policy": "same-origin",
-  });
-  response.end(request.method === "HEAD" ? undefined : body);
 }
 
 /** A map begins with the entry that was heard of longest ago. */

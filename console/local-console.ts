@@ -7,7 +7,7 @@ import { carriedRoute } from "./carried-route.ts";
 import { createJobLogs } from "./job-logs.ts";
 import { createLive } from "./live.ts";
 import { createLocalHistory } from "./local-history.ts";
-import { answerHistory } from "./own-answers.ts";
+import { answerHistory, answerLog } from "./own-answers.ts";
 import { readPageFiles } from "./page-files.ts";
 import { consolePages } from "./pages.ts";
 
@@ -21,7 +21,7 @@ export async function localConsole(): Promise<StackConsole> {
   const about = { queue: "local stack", auth: "none", hasLive: true } as const;
   const own = {
     [LIVE_PATH]: live.stream,
-    [LOGS_PATH]: logs.answer,
+    [LOGS_PATH]: answerLog(async (job) => logs.of(job)),
     [ACTIONS_PATH]: actions.answer,
     [HISTORY_PATH]: answerHistory(async (asked) => history.read(asked)),
   };

@@ -17,8 +17,7 @@ type AdviserOptions = {
 
 /**
  * Makes a function that logs warnings of the synthesis, handlers that run no job, targets that are not here, webhooks that leave this
- * machine, and jobs that nobody runs. Each is logged once, and
- * again only if its reason was gone in between. The function answers all warnings.
+ * machine, and jobs that nobody runs. Each is logged once, and again only if its reason was gone in between. The function answers all warnings.
  */
 export function createAdviser({
   countMessages,

@@ -5,7 +5,7 @@ import { type About, HISTORY_PATH, LIVE_PATH, LOGS_PATH } from "../../console/ab
 import type { HistoryAsked } from "../../console/history.ts";
 import { createJobLogs } from "../../console/job-logs.ts";
 import { createLive } from "../../console/live.ts";
-import { answerHistory } from "../../console/own-answers.ts";
+import { answerHistory, answerLog } from "../../console/own-answers.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
 import { listenOnLoopback } from "../../local/loopback-server.ts";
@@ -267,12 +267,18 @@ test("a request that is no page's is not touched", () => {
 });
 
 describe("the log of a job", () => {
-  const HEADERS = { "content-type": "application/json", "cache-control": "no-store" };
+  const HEADERS = {
+    "content-type": "application/json",
+    "cache-control": "no-store",
+    "cross-origin-resource-policy": "same-origin",
+  };
 
   test("is answered to the page", async () => {
     const logs = createJobLogs();
     logs.add({ text: "a line", at: 0, job: "01K", event: { type: "failed" } });
-    const local = await serve(consolePages(files, ABOUT, { [LOGS_PATH]: logs.answer }));
+    const local = await serve(
+      consolePages(files, ABOUT, { [LOGS_PATH]: answerLog(async (job) => logs.of(job)) }),
+    );
     const answered = await ask(local, "/console/logs?job=01K");
     expect(answered).toMatchObject({ status: 200, headers: HEADERS });
     expect(JSON.parse(answered.text)).toEqual({ lines: [{ text: "a line", at: 0 }], isWhole: true });
@@ -282,7 +288,9 @@ describe("the log of a job", () => {
   });
 
   test("is not answered to another web page", async () => {
-    const local = await serve(consolePages(files, ABOUT, { [LOGS_PATH]: createJobLogs().answer }));
+    const local = await serve(
+      consolePages(files, ABOUT, { [LOGS_PATH]: answerLog(async (job) => createJobLogs().of(job)) }),
+    );
     const headers = {
       "sec-fetch-site": "cross-site",
       "sec-fetch-mode": "navigate",

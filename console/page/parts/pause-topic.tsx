@@ -3,6 +3,7 @@ import { actorText } from "../../../src/client/actor-text.ts";
 import { isHolding, type Pause } from "../../../src/client/holding.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api } from "../api.ts";
+import { jobsText } from "../bulk-calls.ts";
 import { Action } from "./action.tsx";
 import { CirclePause, Play } from "./icon.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
@@ -105,5 +106,5 @@ function paceText(perSecond: number | undefined): string {
 /** The API counts held jobs up to 1,000. */
 export function heldText(parked: number): string {
   if (parked >= 1000) return "1,000 or more jobs";
-  return parked === 1 ? "1 job" : `${parked} jobs`;
+  return jobsText(parked);
 }

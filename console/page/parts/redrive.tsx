@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import { BATCH_JOBS } from "../../../src/core/constants.ts";
+import { chunksOf } from "../../../src/general/batches.ts";
 import { api } from "../api.ts";
+import { jobsText } from "../bulk-calls.ts";
 import { durationText } from "../times.ts";
 import { Action } from "./action.tsx";
 import { BulkAction } from "./bulk-action.tsx";
@@ -21,7 +23,7 @@ export function RedriveChosen({ topic, ids: present, whose = "", errors, onDone 
   const [rate, setRate] = useState("");
   const [done, setDone] = useState(0);
   const perSecond = rateOf(rate);
-  const jobs = countText(ids.length);
+  const jobs = jobsText(ids.length);
   const when =
     perSecond === undefined
       ? "at once"
@@ -110,18 +112,14 @@ export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) 
  */
 function useSeenIds(present: readonly string[], verb: string, whose: string) {
   const [ids, setIds] = useState(present);
-  const label = present.length === 0 ? `${verb} the chosen` : `${verb} ${countText(present.length)}${whose}`;
+  const label = present.length === 0 ? `${verb} the chosen` : `${verb} ${jobsText(present.length)}${whose}`;
   return { ids, see: () => setIds(present), label };
-}
-
-function countText(count: number): string {
-  return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
 }
 
 /** Gives dead jobs up, in batches. */
 export function DismissChosen({ topic, ids: present, whose = "", onDone }: Omit<Chosen, "errors">) {
   const { ids, see, label } = useSeenIds(present, "Dismiss", whose);
-  const jobs = countText(ids.length);
+  const jobs = jobsText(ids.length);
   return (
     <Action
       label={label}
@@ -149,13 +147,13 @@ export function DismissChosen({ topic, ids: present, whose = "", onDone }: Omit<
 async function dismissBatches(topic: string, ids: readonly string[], why: Why): Promise<string> {
   let sum = 0;
   let reason = "";
-  for (let at = 0; at < ids.length; at += BATCH_JOBS) {
-    const part = await api.dismiss(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...why });
+  for (const some of chunksOf(ids, BATCH_JOBS)) {
+    const part = await api.dismiss(topic, { ids: some, ...why });
     sum += part.dismissed;
     reason ||= part.errors[0]?.problem.detail ?? "";
   }
   const left = reason === "" ? "" : ` (${reason})`;
-  return `${sum.toLocaleString("en")} of ${countText(ids.length)}${left}`;
+  return `${sum.toLocaleString("en")} of ${jobsText(ids.length)}${left}`;
 }
 
 export function DismissAll({ topic }: Pick<Chosen, "topic">) {

@@ -1,4 +1,5 @@
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
+import { jobsText } from "../bulk-calls.ts";
 import { type JobPages, REFRESHED_PAGES, useJobPages } from "../job-pages.ts";
 import { Bulks, listedRange } from "../parts/job-bulks.tsx";
 import { aroundNow, Filters, JOB_STATES, SEEN_STATES } from "../parts/job-filters.tsx";
@@ -128,7 +129,7 @@ function NoJobs({ isReading }: { isReading: boolean }) {
 /** While the range is still read, there may be jobs although none is found yet. */
 function countText(count: number, isIncomplete: boolean): string {
   if (count === 0 && isIncomplete) return "No job yet";
-  return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
+  return jobsText(count);
 }
 
 /** `: 2 retrying, of 412 scheduled jobs that were looked at` */
