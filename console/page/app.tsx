@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { ErrorBoundary, LocationProvider, lazy, Route, Router } from "preact-iso";
 import { queries } from "./api.ts";
 import { Frame } from "./frame.tsx";
+import { isKeyWrong } from "./server.ts";
 import { NotLoaded } from "./views/not-loaded.tsx";
 import { NothingHere } from "./views/nothing-here.tsx";
 import { Overview } from "./views/overview.tsx";
@@ -36,6 +37,8 @@ const LATER = 1000;
 export function App() {
   // Each view must open also if the page's server stops meanwhile.
   useEffect(() => {
+    // Without the key nothing but the advice is shown.
+    if (isKeyWrong.value) return;
     setTimeout(() => {
       for (const view of LATER_VIEWS) void view.preload();
     }, LATER);

@@ -17,6 +17,7 @@ test("a job is filed as the form says, and the page leads to it", async () => {
   await page.getByLabel("Headers").fill("x-shop: 17\nx-time: 9:00");
   await page.getByRole("button", { name: "Enqueue the job" }).click();
   await page.getByRole("link", { name: "enqueue-1" }).click();
+  await page.getByRole("heading", { name: /^enqueue-1 / }).waitFor();
   await page.getByText("spring sale").waitFor();
   const job = await api.get({ topic: "work", key: "enqueue-1" });
   expect(job).toMatchObject({

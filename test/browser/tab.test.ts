@@ -22,7 +22,7 @@ beforeAll(async () => {
 const VIEWS: readonly [name: string, path: () => string, text: string][] = [
   ["overview", () => "/console", "What needs you"],
   ["time", () => "/console/time?topic=work", "The numbers as a table"],
-  ["jobs", () => "/console/jobs?topic=work", "tab-waiting"],
+  ["jobs", () => "/console/jobs?topic=work&tag=tab-tag", "tab-waiting"],
   ["dead job", () => `/console/jobs/${scene.dead.id}`, "Last error"],
   ["hostile job", () => `/console/jobs/${hostile}`, "W".repeat(180)],
   ["dead", () => "/console/dead?topic=work", "cannot read the price of order"],

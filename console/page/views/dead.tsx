@@ -62,18 +62,6 @@ function AllTopics({ isRetrying }: { isRetrying: boolean }) {
       {(found) => {
         const failing = found.filter((topic) => countOf(topic, isRetrying) > 0);
         if (failing.length === 0) return <NoneFailing isRetrying={isRetrying} />;
-        const [only] = failing;
-        if (failing.length === 1 && only) {
-          const Of = isRetrying ? RetryingOf : DeadOf;
-          return (
-            <>
-              <p>
-                Only <strong>{only.topic}</strong> has such jobs.
-              </p>
-              <Of key={only.topic} topic={only.topic} />
-            </>
-          );
-        }
         return (
           <ul class="links">
             {failing.map((topic) => (

@@ -73,10 +73,12 @@ function Topics({ topics, lateness }: TopicsProps) {
 function WrongClock() {
   const off = wrong.value;
   if (off === 0) return null;
+  // The time of the call is part of what is measured, so a long difference is known to the minute.
+  const known = Math.abs(off) < MINUTE ? Math.abs(off) : Math.round(Math.abs(off) / MINUTE) * MINUTE;
   return (
     <p class="quiet">
-      The clock of this machine is {durationText(Math.abs(off))} {off > 0 ? "behind" : "ahead of"} the
-      queue's. All times here are the queue's.
+      The clock of this machine is {durationText(known)} {off > 0 ? "behind" : "ahead of"} the queue's. All
+      times here are the queue's.
     </p>
   );
 }
