@@ -1,14 +1,15 @@
 import type { Page } from "playwright-core";
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { CarriedAction } from "../../console/carried.ts";
 import { createClient } from "../../src/client/client.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { fileAll } from "./file-all.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 const DAY = { from: "2031-01-01T00:00:00Z", to: "2031-01-02T00:00:00Z" };
 const AT = "2031-01-01T09:00:00Z";
@@ -33,7 +34,7 @@ async function openMany(tag: string, jobs: number): Promise<Page> {
 
 /** The action that changes the jobs of a tag, as the server of the console has it. */
 async function actionOf(tag: string): Promise<CarriedAction | undefined> {
-  const answered = await fetch(`${inject("stackUrl")}/console/actions`);
+  const answered = await fetch(`${stackUrl}/console/actions`);
   const { actions } = (await answered.json()) as { actions: CarriedAction[] };
   return actions.find(({ lines }) => lines.some(({ which }) => which.tag === tag));
 }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { ASK } from "../../console/about.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
@@ -9,6 +9,7 @@ import { openProxy } from "../../console/proxy.ts";
 import { freePort } from "../../local/processes/free-port.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { CHROMIUM } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const KEY = "a-key-of-this-test";
 
@@ -72,7 +73,7 @@ async function serveEvil(host: string): Promise<Server | undefined> {
 }
 
 async function serveConsole() {
-  const url = inject("stackUrl");
+  const url = stackUrl;
   return openProxy({
     pages: consolePages(await readPageFiles(), ASK),
     about: { queue: "Shop", url, auth: "none", hasLive: false },

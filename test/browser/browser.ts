@@ -1,6 +1,7 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, inject } from "vitest";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { PATIENCE_MS } from "../patience.ts";
+import { stackUrl } from "./stack-url.ts";
 
 /** The path of Debian's Chromium. `MINUTEHAND_CHROMIUM` names another Chromium. */
 export const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
@@ -38,7 +39,7 @@ export function testBrowser(): TestBrowser {
   });
 
   return {
-    async open(path, { base = inject("stackUrl"), ignoresFailedCalls = false, ...options } = {}) {
+    async open(path, { base = stackUrl, ignoresFailedCalls = false, ...options } = {}) {
       const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
       close.push(() => context.close());
       const page = await context.newPage();

@@ -1,12 +1,13 @@
-import { beforeAll, expect, inject, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { JobSummary } from "../../src/client/answers.ts";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 import { giveReason } from "./give-reason.ts";
+import { stackUrl } from "./stack-url.ts";
 import { TIME } from "./time-text.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 /** Files jobs of `days` and `nights`, which no other test reads, in the topic whose window is open, and lets each of them die. */
 let topic = "";

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 test("a job is filed as the form says, and the page leads to it", async () => {
   const opened = Date.now();

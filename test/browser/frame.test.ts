@@ -1,11 +1,12 @@
 import type { Page } from "playwright-core";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 import { TIME } from "./time-text.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 const pathOf = (page: Page) => new URL(page.url()).pathname;
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.textContent ?? "");

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { ASK, HISTORY_PATH } from "../../console/about.ts";
 import type { HistoryAnswer, HistoryMinute, ReadHistory } from "../../console/history.ts";
 import { answerHistory } from "../../console/own-answers.ts";
@@ -8,9 +8,10 @@ import { openProxy } from "../../console/proxy.ts";
 import { createClient } from "../../src/client/client.ts";
 import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 const MINUTE = 60_000;
 
 const KEY = "a-key-of-this-test";
@@ -21,7 +22,7 @@ let answer: ReadHistory = slower;
 let base: string;
 let stop: () => Promise<void>;
 beforeAll(async () => {
-  const url = inject("stackUrl");
+  const url = stackUrl;
   ({ address: base, stop } = await openProxy({
     pages: consolePages(await readPageFiles(), ASK),
     about: { queue: "Shop", url, auth: "none", hasLive: false },

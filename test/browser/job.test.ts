@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { beforeAll, expect, inject, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import type { Duration } from "../../src/general/times.ts";
 import { PATIENCE_MS } from "../patience.ts";
@@ -7,10 +7,11 @@ import { expectAccessible } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { giveReason } from "./give-reason.ts";
 import { playScene, type Scene } from "./scene.ts";
+import { stackUrl } from "./stack-url.ts";
 import { TIME } from "./time-text.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 let scene: Scene;
 
 beforeAll(async () => {
@@ -51,7 +52,7 @@ test("a job's page says in a sentence why the job has not run, or how it ended",
   const page = await browser.open(`/console/jobs/${scene.waiting.id}`);
   const why = page.locator("p.why");
   const said = async (id: string) => {
-    await page.goto(`${inject("stackUrl")}/console/jobs/${id}`);
+    await page.goto(`${stackUrl}/console/jobs/${id}`);
     await why.waitFor();
     return ((await why.textContent()) ?? "").replaceAll(
       new RegExp(String.raw`${TIME} \S+ \([^)]+\)`, "g"),
@@ -77,7 +78,7 @@ test("the page of an id that no job has says what that can mean", async () => {
   const page = await browser.open("/console/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV");
   await page.getByText("If you expected a job here, one of these is so:").waitFor();
   await page.getByText("its topic's retention is over").waitFor();
-  await page.goto(`${inject("stackUrl")}/console/jobs?find=nobody`);
+  await page.goto(`${stackUrl}/console/jobs?find=nobody`);
   await page.getByText("The id or the key has a mistake").waitFor();
 });
 

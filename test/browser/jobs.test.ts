@@ -1,12 +1,13 @@
 import type { Page } from "playwright-core";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 import { fileAll } from "./file-all.ts";
 import { giveReason } from "./give-reason.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 test("jobs are selected by topic, tag and range, and the address names the selection", async () => {
   const at = "2030-05-01T09:00:00Z";
@@ -23,7 +24,7 @@ test("jobs are selected by topic, tag and range, and the address names the selec
   await page.keyboard.press("Tab");
   await page.getByText("jobs-other").waitFor({ state: "hidden" });
   await page.getByText("jobs-may", { exact: true }).waitFor();
-  const colleague = await browser.open(page.url().replace(inject("stackUrl"), ""));
+  const colleague = await browser.open(page.url().replace(stackUrl, ""));
   await colleague.getByText(/^1 job due from 1 May 2030, .* until 2 May 2030, .*: 1 scheduled\.$/).waitFor();
 });
 
@@ -207,7 +208,7 @@ const ignoreOtherActions = (page: Page) =>
 test("a search asks only for what can exist, and not again if it found nothing", async () => {
   const page = await browser.open("/console");
   await ignoreOtherActions(page);
-  await page.goto(`${inject("stackUrl")}/console/jobs`);
+  await page.goto(`${stackUrl}/console/jobs`);
   const asked: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   const search = async (text: string) => {
@@ -234,7 +235,7 @@ test("a job that does not exist is not asked for again and again", async () => {
   page.on("request", (request) => {
     if (new URL(request.url()).pathname === `/jobs/${id}`) count += 1;
   });
-  await page.goto(`${inject("stackUrl")}/console/jobs/${id}`);
+  await page.goto(`${stackUrl}/console/jobs/${id}`);
   await page.getByText("Cannot read the job").waitFor();
   await page.waitForTimeout(7000);
   expect(count).toBe(1);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type About, ASK } from "../../console/about.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
@@ -6,13 +6,14 @@ import { openProxy } from "../../console/proxy.ts";
 import { createClient } from "../../src/client/client.ts";
 import { expectAccessible } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const KEY = "a-key-of-this-test";
 const browser = testBrowser();
 
 /** Serves the console of another machine's queue, as `minutehand console` does. */
 async function serve(given: Partial<About> = {}) {
-  const url = inject("stackUrl");
+  const url = stackUrl;
   const about: About = { queue: "Shop", url, auth: "none", hasLive: false, ...given };
   const options = {
     pages: consolePages(await readPageFiles(), ASK),
@@ -90,7 +91,7 @@ describe("the key of minutehand console", () => {
 
 describe("a console that was started with --view-only", () => {
   test("shows everything, says that it is view only, and has no action", async () => {
-    const api = createClient({ url: inject("stackUrl") });
+    const api = createClient({ url: stackUrl });
     const { id } = await api.enqueue("work", {}, { delay: "40m", key: "view-only" });
     const viewed = await serve({ isViewOnly: true });
     const page = await browser.open(`/console/jobs/${id}#key=${KEY}`, { base: viewed });

@@ -1,11 +1,12 @@
 import type { Page } from "playwright-core";
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 import { fileAll } from "./file-all.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 async function overview(): Promise<Page> {
   const page = await browser.open("/console");

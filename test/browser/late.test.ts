@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 const HOUR = 3_600_000;
 
 /** Tells a page that its time is another one. */
@@ -28,14 +29,14 @@ const job = (key: string, more: object) => ({
 
 test("each page of a list is judged by the API's clock when it was read", async () => {
   const page = await browser.open("/console");
-  await page.route(`${inject("stackUrl")}/jobs?*`, async (route) => {
+  await page.route(`${stackUrl}/jobs?*`, async (route) => {
     const isSecond = new URL(route.request().url()).searchParams.has("cursor");
     const json = isSecond
       ? { jobs: [job("b", { lateSince: "2026-03-01T09:00:00.000Z" })], at: "2026-03-01T09:01:00.000Z" }
       : { jobs: [job("a", {})], at: "2026-03-01T09:00:02.000Z", cursor: "x" };
     await route.fulfill({ json });
   });
-  await page.goto(`${inject("stackUrl")}/console/jobs?topic=work`);
+  await page.goto(`${stackUrl}/console/jobs?topic=work`);
   await page.getByRole("listitem").filter({ hasText: "b" }).filter({ hasText: "late" }).waitFor();
   const first = page.getByRole("listitem").filter({ has: page.getByText("a", { exact: true }) });
   expect(await first.getByText(/scheduled$/).count()).toBe(1);
@@ -49,14 +50,14 @@ test.each([24 * HOUR, -24 * HOUR])(
     const { id, dueAt } = await api.enqueue("work", {}, { delay: "20m", key });
     const page = await browser.open("/console");
     await page.addInitScript(clockOff(off));
-    await page.goto(`${inject("stackUrl")}/console/jobs/${id}`);
+    await page.goto(`${stackUrl}/console/jobs/${id}`);
     await page.getByRole("heading", { name: new RegExp(`^${key} scheduled$`) }).waitFor();
     const range = new URLSearchParams({
       topic: "work",
       from: dueAt,
       to: new Date(Date.parse(dueAt) + 1).toISOString(),
     });
-    await page.goto(`${inject("stackUrl")}/console/jobs?${range}`);
+    await page.goto(`${stackUrl}/console/jobs?${range}`);
     await page.getByText(key).waitFor();
     expect(await page.locator(".badge.late, .badge.held").count()).toBe(0);
   },
@@ -71,7 +72,7 @@ test("a page that is read no more turns no job red, and the overview says which 
   expect(await page.getByRole("heading", { name: /^late-stopped scheduled$/ }).count()).toBe(1);
   await page.unrouteAll();
   await page.getByRole("heading", { name: /^late-stopped late$/ }).waitFor();
-  await page.goto(`${inject("stackUrl")}/console`);
+  await page.goto(`${stackUrl}/console`);
   await page
     .getByRole("link", { name: /of work should have started and ha(?:s|ve) not, the oldest since/ })
     .waitFor();

@@ -1,9 +1,10 @@
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 test("what happens to a job is shown as it happens, and leads to the job", async () => {
   const page = await browser.open("/console/live");

@@ -1,15 +1,16 @@
 import type { Page } from "playwright-core";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import type { JobSummary, TopicReport } from "../../src/client/answers.ts";
 import { createClient } from "../../src/client/client.ts";
 import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { playScene } from "./scene.ts";
+import { stackUrl } from "./stack-url.ts";
 import { TIME } from "./time-text.ts";
 import { topicRow } from "./topic-row.ts";
 
 const browser = testBrowser();
-const url = inject("stackUrl");
+const url = stackUrl;
 const api = createClient({ url });
 const MINUTE = 60_000;
 

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
 import { giveReason } from "./give-reason.ts";
+import { stackUrl } from "./stack-url.ts";
 import { TIME } from "./time-text.ts";
 import { openTopicMenu, topicRow } from "./topic-row.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 test("the overview counts the jobs that are due next, and leads to them", async () => {
   await api.enqueue("work", { orderId: 17 }, { delay: "5m", key: "overview-17" });
@@ -117,7 +118,7 @@ test("a due job of a paused topic is held in each view and not late, and its top
     const page = await browser.open(`/console/jobs/${id}`);
     await page.getByText(new RegExp(`^is held: the topic has been paused since ${TIME} `)).waitFor();
     await page.getByRole("heading", { name: /^overview-held held$/ }).waitFor();
-    await page.goto(`${inject("stackUrl")}/console`);
+    await page.goto(`${stackUrl}/console`);
     await topicRow(page, "precise").getByRole("link", { name: "precise", exact: true }).click();
     await page.getByRole("link", { name: "Its held jobs" }).click();
     await page.getByRole("link", { name: /^held overview-held precise/ }).waitFor();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { type About, ASK, LOGS_PATH } from "../../console/about.ts";
 import type { JobLog } from "../../console/job-logs.ts";
 import { answerLog } from "../../console/own-answers.ts";
@@ -10,10 +10,11 @@ import { MinutehandError } from "../../src/core/errors.ts";
 import { inConsole, logUrl } from "../../src/settings/log-groups.ts";
 import { expectAccessible } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const KEY = "a-key-of-this-test";
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 /** The console of a deployed queue. Its log is read as the test says. */
 let base: string;
@@ -21,7 +22,7 @@ let stop: () => Promise<void>;
 let answer: () => Promise<JobLog>;
 let asked = 0;
 beforeAll(async () => {
-  const url = inject("stackUrl");
+  const url = stackUrl;
   const about: About = { queue: "Shop", url, auth: "iam", hasLive: false };
   const options = {
     pages: consolePages(await readPageFiles(), ASK),

@@ -1,11 +1,12 @@
 import type { Page } from "playwright-core";
-import { beforeAll, expect, inject, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 beforeAll(async () => {
   const jobs = [

@@ -1,11 +1,12 @@
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { playScene, type Scene } from "./scene.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 
 /** A text that is code elsewhere, and that has no place to break. */
 const HOSTILE = `<img src=x onerror="alert(1)"></script>{{7*7}}${"W".repeat(180)}`;
@@ -75,7 +76,7 @@ test("texts of jobs that are code elsewhere, and that do not break, are texts th
   await expectNoOverflow(page);
   await expectAccessible(page);
   expect(await page.locator("main img, main script").count()).toBe(0);
-  await page.goto(`${inject("stackUrl")}/console/jobs?tag=${encodeURIComponent(HOSTILE.slice(0, 60))}`);
+  await page.goto(`${stackUrl}/console/jobs?tag=${encodeURIComponent(HOSTILE.slice(0, 60))}`);
   await page.getByText(LONG_KEY).waitFor();
   await expectNoOverflow(page);
 });

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { stackUrl } from "./stack-url.ts";
 
 const browser = testBrowser();
-const api = createClient({ url: inject("stackUrl") });
+const api = createClient({ url: stackUrl });
 const DAY = "2030-08-01";
 
 const rangeOf = (url: string) => {
@@ -19,7 +20,7 @@ test("a long range counts jobs, a short one draws them as links", async () => {
   await page.getByText("Schedules will add jobs at their next occurrences").waitFor();
   await page.getByText("The numbers as a table").click();
   await page.getByRole("link", { name: "1 due" }).first().waitFor();
-  await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T09:00:00Z&to=${DAY}T09:05:00Z`);
+  await page.goto(`${stackUrl}/console/time?topic=work&from=${DAY}T09:00:00Z&to=${DAY}T09:05:00Z`);
   await page.getByRole("link", { name: "time-01, scheduled" }).click();
   await page.getByRole("heading", { name: "time-01" }).waitFor();
 });
@@ -72,7 +73,7 @@ test("a lane that is not yet counted does not say that it has no jobs", async ()
     await counted.promise;
     await route.continue();
   });
-  await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T20:00:00Z&to=${DAY}T22:00:00Z`);
+  await page.goto(`${stackUrl}/console/time?topic=work&from=${DAY}T20:00:00Z&to=${DAY}T22:00:00Z`);
   await page.getByText("counting …", { exact: true }).waitFor();
   expect(await page.getByText("no jobs").count()).toBe(0);
   counted.resolve();
@@ -121,7 +122,7 @@ test("at the closest zoom, each second stands once on the axis, and no text is c
       fillText.call(this, text, x, y);
     };
   });
-  await page.goto(`${inject("stackUrl")}/console/time?topic=work&from=${DAY}T09:00:00Z&to=${DAY}T09:00:10Z`);
+  await page.goto(`${stackUrl}/console/time?topic=work&from=${DAY}T09:00:00Z&to=${DAY}T09:00:10Z`);
   await page.getByText("one bar is 1 s").waitFor();
   const drawn = () =>
     page.evaluate(() => (window as unknown as { drawn: [string, number, number][] }).drawn.splice(0));
