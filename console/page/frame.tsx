@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ErrorBoundary, lazy, useLocation } from "preact-iso";
 import { refresh } from "./api.ts";
 import { Choice } from "./parts/choice.tsx";
@@ -23,8 +23,18 @@ import { StackClock } from "./parts/stack-clock.tsx";
 import { Time } from "./parts/time.tsx";
 import { useTopics } from "./reads.ts";
 import { about, isKeyWrong } from "./server.ts";
-import { forgetNotice, hasBottomBar, notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
-import { zoneName } from "./times.ts";
+import {
+  forgetNotice,
+  hasBottomBar,
+  LOCAL_ZONE,
+  notice,
+  now,
+  THEMES,
+  type Theme,
+  theme,
+  zone,
+} from "./state.ts";
+import { ZONES, zoneName } from "./times.ts";
 import { KeyMissing } from "./views/key-missing.tsx";
 
 // Loaded after the first view, because there is seldom such an action.
@@ -301,7 +311,16 @@ function OpenPalette() {
 }
 
 function Settings({ openKeys }: { openKeys: () => void }) {
-  const local = zoneName(now.value, "local");
+  // This is drawn each second, and there are some hundred zones.
+  const zones = useMemo(
+    () =>
+      [...new Set([LOCAL_ZONE, ...ZONES])].map((name) => (
+        <option key={name} value={name}>
+          {name === LOCAL_ZONE ? zoneName(now.peek(), name) : name}
+        </option>
+      )),
+    [],
+  );
   return (
     <div class="settings">
       <div class="pair">
@@ -310,11 +329,10 @@ function Settings({ openKeys }: { openKeys: () => void }) {
           <select
             value={zone.value}
             onChange={(event) => {
-              zone.value = event.currentTarget.value === "UTC" ? "UTC" : "local";
+              zone.value = event.currentTarget.value;
             }}
           >
-            <option value="local">{local === "UTC" ? "local time" : local}</option>
-            <option value="UTC">UTC</option>
+            {zones}
           </select>
         </label>
         <Choice

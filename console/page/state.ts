@@ -1,4 +1,5 @@
 import { computed, effect, signal } from "@preact/signals";
+import { zoneNames } from "../../src/general/zone-names.ts";
 import { ahead, clock, wrong } from "./clock.ts";
 import type { Zone } from "./times.ts";
 
@@ -15,8 +16,14 @@ for (const moved of [ahead, wrong])
     now.value = clock();
   });
 
-export const zone = signal<Zone>(localStorage.getItem("minutehand-zone") === "UTC" ? "UTC" : "local");
-effect(() => localStorage.setItem("minutehand-zone", zone.value));
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+/** The zone of this machine. */
+export const LOCAL_ZONE: Zone = zoneNames().has(timeZone) ? timeZone : "UTC";
+
+const chosenZone = localStorage.getItem("minutehand-zone") ?? "";
+export const zone = signal<Zone>(zoneNames().has(chosenZone) ? chosenZone : LOCAL_ZONE);
+// A machine that travels shows its new zone, unless another one was chosen.
+effect(() => localStorage.setItem("minutehand-zone", zone.value === LOCAL_ZONE ? "" : zone.value));
 
 export const THEMES = ["auto", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];

@@ -1,6 +1,7 @@
-import { parse } from "chrono-node/en";
+import { type ParsedResult, parse } from "chrono-node/en";
+import { wallClock } from "../../src/cron/wall-clock.ts";
 import { INSTANT_PATTERN, instantRule, parseDuration, parseInstant } from "../../src/general/times.ts";
-import { startOfDay, type Zone } from "./times.ts";
+import { instantOf, MINUTE, SECOND, startOfDay, type Zone } from "./times.ts";
 
 /** A time that was read from words, ms since the epoch, or why the words name no time. */
 export type ReadTime = { readonly at: number } | { readonly error: string };
@@ -45,13 +46,24 @@ function readWords(text: string, now: number, zone: Zone): ReadWords {
   if (instant !== undefined) return { at: instant, isDay: false };
   // A day that does not exist. chrono-node would read the 30th of February as the 2nd of March.
   if (INSTANT_PATTERN.test(words)) return { error: `the time ${instantRule(words)}, got "${words}"` };
-  const reference = { instant: new Date(now), ...(zone === "UTC" && { timezone: "UTC" }) };
+  const ahead = wallClock(zone).at(now) - Math.floor(now / SECOND) * SECOND;
+  const reference = { instant: new Date(now), timezone: ahead / MINUTE };
   const [found] = parse(words, reference, { forwardDate: true });
   // Words that are left over may change the meaning, as in "not tomorrow".
   if (found === undefined || found.text.length < words.replace(/^at /i, "").length)
     return { error: `the time must be such as ${EXAMPLES}, got "${words}"` };
-  const at = found.date().getTime();
+  // A time that counts from now, or that names its own zone, is an instant. All others are what the zone's clocks show.
+  const at = found.start.isCertain("timezoneOffset")
+    ? found.date().getTime()
+    : instantOf(wallOf(found.start), zone);
   return { at, isDay: !found.start.isCertain("hour") && !NO_DAY.test(words) };
+}
+
+function wallOf(read: ParsedResult["start"]): number {
+  const [year, month, day, ...time] = (
+    ["year", "month", "day", "hour", "minute", "second", "millisecond"] as const
+  ).map((part) => read.get(part) ?? 0);
+  return Date.UTC(year ?? 0, (month ?? 1) - 1, day, ...time);
 }
 
 /**

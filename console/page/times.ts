@@ -1,6 +1,13 @@
 /** Writes times and durations for people. All times are ms since the epoch. */
 
-export type Zone = "local" | "UTC";
+import { wallClock } from "../../src/cron/wall-clock.ts";
+import { zoneNames } from "../../src/general/zone-names.ts";
+
+/** An IANA name such as `Europe/Berlin` or `UTC`. */
+export type Zone = string;
+
+/** All zones that a schedule may have. A browser's own list lacks new names, such as `Asia/Kolkata`. */
+export const ZONES: readonly Zone[] = [...new Set(["UTC", ...[...zoneNames()].sort()])];
 
 export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
@@ -29,8 +36,7 @@ function formatOf(zone: Zone, options: Intl.DateTimeFormatOptions): Intl.DateTim
   const key = `${zone} ${JSON.stringify(options)}`;
   const found = formats.get(key);
   if (found) return found;
-  const timeZone = zone === "UTC" ? { timeZone: "UTC" } : {};
-  const made = new Intl.DateTimeFormat("en-GB", { ...options, ...timeZone });
+  const made = new Intl.DateTimeFormat("en-GB", { ...options, timeZone: zone });
   formats.set(key, made);
   return made;
 }
@@ -98,9 +104,21 @@ export function durationText(ms: number): string {
 
 /** The beginning of the day that is `days` days after the day of `now`. */
 export function startOfDay(now: number, zone: Zone, days: number): number {
-  const at = new Date(now);
-  if (zone === "UTC") return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate() + days);
-  return new Date(at.getFullYear(), at.getMonth(), at.getDate() + days).getTime();
+  const today = Math.floor(wallClock(zone).at(now) / DAY) * DAY;
+  return instantOf(today + days * DAY, zone);
+}
+
+/** When the clocks of a zone show `wall`, a time as if it were UTC. A time that they skip is the first one after the gap. */
+export function instantOf(wall: number, zone: Zone): number {
+  const clocks = wallClock(zone);
+  // The clocks show the end of a gap, so the second search finds it.
+  return clocks.instantOf(wall) ?? clocks.instantOf(clocks.afterGap(wall)) ?? wall;
+}
+
+/** Whether the clocks of a zone show a time once more an hour later, because they are put back meanwhile. */
+export function comesTwice(at: number, zone: Zone): boolean {
+  const clocks = wallClock(zone);
+  return clocks.at(at) === clocks.at(at + HOUR);
 }
 
 /** The day of a time as a date field has it: `2030-12-03`. */

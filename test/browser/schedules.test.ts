@@ -78,3 +78,29 @@ test("the first five times that the form shows are those that the API answers", 
   });
   expect(times).toEqual(next);
 });
+
+test("a page in another zone shows that zone's days, and each schedule's own time beside it", async () => {
+  await api.putSchedule("own-zone", {
+    ...{ expression: "cron(30 8 * * ? *)", timezone: "Europe/Berlin", topic: "work", body: {} },
+  });
+  const page = await browser.open("/console/schedules/own-zone", { timezoneId: "Europe/Berlin" });
+  await page
+    .getByText(/^08:30:00 CES?T|, 08:30:00 CES?T/)
+    .first()
+    .waitFor();
+  expect(await page.getByText("in Europe/Berlin").count()).toBe(0);
+  await page.getByLabel("Time zone").selectOption("Asia/Kolkata");
+  await page
+    .getByText(/1[23]:00:00 GMT\+5:30/)
+    .first()
+    .waitFor();
+  await page
+    .getByText(/08:30:00 CES?T in Europe\/Berlin$/)
+    .first()
+    .waitFor();
+  await page.getByRole("link", { name: "Jobs", exact: true }).click();
+  await page.getByRole("button", { name: "tomorrow", exact: true }).click();
+  const from = new URL(page.url()).searchParams.get("from");
+  // Midnight in India.
+  expect(from).toMatch(/T18:30:00/);
+});

@@ -142,9 +142,7 @@ function optionsOf(
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, sync: { key: "history" }, points: { size: 6 } },
     hooks: { setCursor: [({ cursor: { idx } }) => onPoint(idx ?? undefined)] },
-    ...(timeZone === "UTC" && {
-      tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    }),
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), timeZone),
     scales: {
       x: { time: true },
       y: { range: (_, __, most) => [0, Math.max(most ?? 0, isLateness ? 1000 : 4) * 1.05] },

@@ -82,9 +82,7 @@ function optionsFor(width: number, height: number, hasAxis: boolean, timeZone: s
     padding: hasAxis ? [2, AXIS_EDGE, 0, AXIS_EDGE] : [2, 0, 2, 0],
     legend: { show: false },
     cursor: { show: false },
-    ...(timeZone === "UTC" && {
-      tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-    }),
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), timeZone),
     scales: { x: { time: true, auto: false }, y: { auto: false, range: [0, 1] } },
     axes: [
       {

@@ -5,7 +5,7 @@ import { messageOf } from "../../../src/core/errors.ts";
 import { refresh } from "../api.ts";
 import type { Act } from "../commands.ts";
 import { useTopics } from "../reads.ts";
-import { now, say, theme, zone } from "../state.ts";
+import { LOCAL_ZONE, now, say, theme, zone } from "../state.ts";
 import { timeText } from "../times.ts";
 import { Palette } from "./palette.tsx";
 import { PauseTopic, ResumeTopic } from "./pause-topic.tsx";
@@ -58,7 +58,7 @@ type Deed = Extract<Act, { does: unknown }>["does"];
 function doIt(what: Deed, openKeys: () => void): void {
   if (what === "keys") openKeys();
   else if (what === "refresh") void refresh();
-  else if (what === "zone") zone.value = zone.value === "UTC" ? "local" : "UTC";
+  else if (what === "zone") zone.value = zone.value === "UTC" ? LOCAL_ZONE : "UTC";
   else if (what === "auto" || what === "light" || what === "dark") theme.value = what;
   else void moveOn(what);
 }

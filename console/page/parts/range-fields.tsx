@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { clock } from "../clock.ts";
 import { now, zone } from "../state.ts";
 import { readEdge } from "../time-words.ts";
-import { DAY, dayInputText, durationText, HOUR, isoAt, MINUTE, startOfDay } from "../times.ts";
+import { DAY, dayInputText, durationText, HOUR, instantOf, isoAt, MINUTE, startOfDay } from "../times.ts";
 import { TimeField } from "./time-field.tsx";
 
 /** The ranges that a button sets: from and to, ms from now. Without a range the list shows the next hour, which moves on with the time. */
@@ -59,7 +59,7 @@ export function RangeFields({ from, to, onChange }: Props) {
 /** One whole day in the chosen zone. A day on which the clocks change has 23 or 25 hours. */
 function DayField({ from, to, onChange }: Props) {
   const begin = Date.parse(from);
-  const isDay = begin === dayAt(begin, 0) && Date.parse(to) === dayAt(begin, 1);
+  const isDay = Number.isFinite(begin) && begin === dayAt(begin, 0) && Date.parse(to) === dayAt(begin, 1);
   const day = isDay ? dayInputText(begin, zone.value) : "";
   const choose = (at: number) => onChange({ from: isoAt(dayAt(at, 0)), to: isoAt(dayAt(at, 1)) });
   return (
@@ -72,9 +72,9 @@ function DayField({ from, to, onChange }: Props) {
           key={day}
           defaultValue={day}
           onChange={({ currentTarget: { value } }) => {
-            const noon = Date.parse(`${value}T12:00${zone.value === "UTC" ? "Z" : ""}`);
+            const noon = Date.parse(`${value}T12:00Z`);
             // While a year is typed, the field has the years 2, 20 and 203 first.
-            if (noon > 0) choose(noon);
+            if (noon > 0) choose(instantOf(noon, zone.value));
           }}
         />
       </label>

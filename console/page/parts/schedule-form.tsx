@@ -9,6 +9,7 @@ import { useTopics } from "../reads.ts";
 import { occurrencesOf, wordsOf } from "../schedule-words.ts";
 import { now, zone } from "../state.ts";
 import { readTime } from "../time-words.ts";
+import { ZONES } from "../times.ts";
 import { Action } from "./action.tsx";
 import { Choice } from "./choice.tsx";
 import { JsonField } from "./json-field.tsx";
@@ -17,8 +18,6 @@ import { addresses } from "./search.ts";
 import { Time } from "./time.tsx";
 import { TimeField } from "./time-field.tsx";
 import { TopicField } from "./topic-field.tsx";
-
-const ZONES = Intl.supportedValuesOf("timeZone");
 
 type Props = {
   readonly label: string;
@@ -95,7 +94,7 @@ function TimesFields({ fields, preview, change }: FieldsProps & { preview: Previ
         <Choice
           label="Time zone"
           value={fields.timezone}
-          options={[...new Set(["UTC", fields.timezone, ...ZONES])]}
+          options={ZONES.includes(fields.timezone) ? ZONES : [fields.timezone, ...ZONES]}
           onChange={(timezone) => change({ timezone })}
         />
       </div>

@@ -1,6 +1,7 @@
 import { useId } from "preact/hooks";
 import { now, zone } from "../state.ts";
 import { type Edge, readEdge, readTime } from "../time-words.ts";
+import { comesTwice } from "../times.ts";
 import { Time } from "./time.tsx";
 
 type Props = {
@@ -41,6 +42,9 @@ export function TimeField({ label, value, onChange, isOptional, isOfJob, edge, o
       </label>
       <p id={id} class={isWrong ? "wrong" : "quiet"} aria-live="polite">
         {"at" in read && <Time at={read.at} />}
+        {"at" in read &&
+          comesTwice(read.at, zone.value) &&
+          ": the clocks show this time twice on that day, and this is the first"}
         {"at" in read && isOfJob && read.at < now.value && ": in the past, so it means at once"}
         {isWrong && read.error}
         {isEmpty && (isOptional ? "may stay empty" : "such as: tomorrow 9:00")}

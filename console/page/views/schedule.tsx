@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/preact-query";
 import { useLocation } from "preact-iso";
+import { zoneNames } from "../../../src/general/zone-names.ts";
 import type { ScheduleJson } from "../../../src/http/answers/schedules.ts";
 import { api } from "../api.ts";
 import { jsonText } from "../direction.ts";
@@ -12,6 +13,8 @@ import { ScheduleForm } from "../parts/schedule-form.tsx";
 import { addresses } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { wordsOrExpression } from "../schedule-words.ts";
+import { now, zone } from "../state.ts";
+import { clockText, timeText } from "../times.ts";
 
 type Props = { readonly schedule: ScheduleJson };
 
@@ -55,17 +58,28 @@ function Found({ schedule }: Props) {
   );
 }
 
-function NextOccurrences({ schedule: { paused, next } }: Props) {
+function NextOccurrences({ schedule: { paused, next, timezone } }: Props) {
   if (paused) return <p>None while the schedule is paused. Resume it, and it files jobs again.</p>;
   if (next.length === 0) return <p>The schedule never occurs again.</p>;
   return (
     <ol>
       {next.map((at) => (
         <li key={at}>
-          <Time at={at} />
+          <Time at={at} /> <OwnTime at={Date.parse(at)} timezone={timezone} />
         </li>
       ))}
     </ol>
+  );
+}
+
+/** The time in the schedule's zone, unless the page shows the same. */
+function OwnTime({ at, timezone }: { at: number; timezone: string }) {
+  // A browser that is older than the schedule's zone cannot tell its times.
+  if (!zoneNames().has(timezone) || clockText(at, timezone) === clockText(at, zone.value)) return null;
+  return (
+    <div class="quiet">
+      {timeText(at, now.value, timezone)} in {timezone}
+    </div>
   );
 }
 

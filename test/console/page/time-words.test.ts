@@ -74,9 +74,24 @@ test.each([
   ["America/Havana", "8 March 2026", 23],
   ["Asia/Kathmandu", "29 March 2026", 24],
 ])("in %s, %s is one whole day of %i hours", (timezone, words, hours) => {
-  vi.stubEnv("TZ", timezone);
-  const [from, until] = (["from", "until"] as const).map((edge) => readEdge(words, NOW, "local", edge));
+  const [from, until] = (["from", "until"] as const).map((edge) => readEdge(words, NOW, timezone, edge));
   if (from === undefined || until === undefined || !("at" in from) || !("at" in until))
     return expect.fail("the words name no day");
   expect((until.at - from.at) / 3_600_000).toBe(hours);
+});
+
+test.each([
+  // Before and after the clocks of New York are put back on 1 November.
+  ["2026-10-30T12:00:00Z", "31 October 2026 9:00", "2026-10-31T13:00:00.000Z"],
+  ["2026-10-30T12:00:00Z", "2 November 2026 9:00", "2026-11-02T14:00:00.000Z"],
+  ["2026-10-30T12:00:00Z", "tomorrow 9:00", "2026-10-31T13:00:00.000Z"],
+  ["2026-11-01T02:00:00Z", "tomorrow 9:00", "2026-11-01T14:00:00.000Z"],
+  ["2026-11-01T04:00:00Z", "in 3 hours", "2026-11-01T07:00:00.000Z"],
+  ["2026-10-30T12:00:00Z", "2 November 2026 9:00 UTC", "2026-11-02T09:00:00.000Z"],
+  // The machine's clocks skip this hour.
+  ["2026-03-28T12:00:00Z", "29 March 2026 2:30", "2026-03-29T06:30:00.000Z"],
+])("at %s in New York, %s is %s, also on a machine in Berlin", (now, words, at) => {
+  expect(readTime(words, Date.parse(now), "America/New_York")).toEqual({ at: Date.parse(at) });
+  vi.stubEnv("TZ", "Europe/Berlin");
+  expect(readTime(words, Date.parse(now), "America/New_York")).toEqual({ at: Date.parse(at) });
 });

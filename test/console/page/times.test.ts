@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { durationText, relativeText, spanText, startOfDay, timeText } from "../../../console/page/times.ts";
+import {
+  comesTwice,
+  durationText,
+  instantOf,
+  relativeText,
+  spanText,
+  startOfDay,
+  timeText,
+} from "../../../console/page/times.ts";
 
 const NOW = Date.parse("2026-11-26T10:00:00.000Z");
 
@@ -44,4 +52,26 @@ test("a span has its zone once, its date on another day, and seconds if it is sh
 
 test("days begin at midnight", () => {
   expect(new Date(startOfDay(NOW, "UTC", 1)).toISOString()).toBe("2026-11-27T00:00:00.000Z");
+});
+
+test.each([
+  ["Europe/Berlin", "2026-10-25T12:00:00Z", 0, "2026-10-24T22:00:00.000Z"],
+  // The day has 25 hours.
+  ["Europe/Berlin", "2026-10-25T12:00:00Z", 1, "2026-10-25T23:00:00.000Z"],
+  ["Asia/Kolkata", "2026-11-26T20:00:00Z", 0, "2026-11-26T18:30:00.000Z"],
+  ["Pacific/Kiritimati", "2026-11-26T09:59:59Z", 1, "2026-11-26T10:00:00.000Z"],
+  // At midnight, Chile's clocks are put forward to one o'clock.
+  ["America/Santiago", "2026-09-06T12:00:00Z", 0, "2026-09-06T04:00:00.000Z"],
+])("in %s, the day of %s and %d days begins at %s", (zone, now, days, begin) => {
+  expect(new Date(startOfDay(Date.parse(now), zone, days)).toISOString()).toBe(begin);
+});
+
+test("a time that the clocks skip is the end of the gap, and a time that they show twice is the first", () => {
+  const berlin = (wall: string) => new Date(instantOf(Date.parse(wall), "Europe/Berlin"));
+  expect(berlin("2027-03-28T02:30:00Z").toISOString()).toBe("2027-03-28T01:00:00.000Z");
+  const twice = berlin("2026-10-25T02:30:00Z");
+  expect(twice.toISOString()).toBe("2026-10-25T00:30:00.000Z");
+  expect(comesTwice(twice.getTime(), "Europe/Berlin")).toBe(true);
+  expect(comesTwice(twice.getTime() + 3_600_000, "Europe/Berlin")).toBe(false);
+  expect(comesTwice(twice.getTime(), "UTC")).toBe(false);
 });
