@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ErrorBoundary, lazy, useLocation } from "preact-iso";
 import { refresh } from "./api.ts";
 import { Choice } from "./parts/choice.tsx";
@@ -311,30 +311,10 @@ function OpenPalette() {
 }
 
 function Settings({ openKeys }: { openKeys: () => void }) {
-  // This is drawn each second, and there are some hundred zones.
-  const zones = useMemo(
-    () =>
-      [...new Set([LOCAL_ZONE, ...ZONES])].map((name) => (
-        <option key={name} value={name}>
-          {name === LOCAL_ZONE ? zoneName(now.peek(), name) : name}
-        </option>
-      )),
-    [],
-  );
   return (
     <div class="settings">
       <div class="pair">
-        <label>
-          <span class="hidden">Time zone</span>
-          <select
-            value={zone.value}
-            onChange={(event) => {
-              zone.value = event.currentTarget.value;
-            }}
-          >
-            {zones}
-          </select>
-        </label>
+        <ZoneChoice />
         <Choice
           label={<span class="hidden">Colours</span>}
           value={theme.value}
@@ -351,6 +331,26 @@ function Settings({ openKeys }: { openKeys: () => void }) {
         </button>
       </div>
     </div>
+  );
+}
+
+function ZoneChoice() {
+  return (
+    <label>
+      <span class="hidden">Time zone</span>
+      <select
+        value={zone.value}
+        onChange={(event) => {
+          zone.value = event.currentTarget.value;
+        }}
+      >
+        {[...new Set([LOCAL_ZONE, ...ZONES])].map((name) => (
+          <option key={name} value={name}>
+            {name === LOCAL_ZONE ? zoneName(now.peek(), name) : name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
