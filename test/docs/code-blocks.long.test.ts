@@ -240,7 +240,7 @@ describe("the move from Agenda", () => {
   });
 
   test("moves the waiting jobs of one name that do not repeat, under the keys of the new code", async () => {
-    const { keyOf, move } = await movingPage("agenda-move.ts");
+    const { keyOf, mongoJobs, move } = await movingPage("agenda-move.ts");
     const queue = createTestQueue({ topics: { reminders: { handler: () => {} } }, now: new Date() });
     const documents = [
       waiting(1, "call Ada"),
@@ -249,10 +249,11 @@ describe("the move from Agenda", () => {
       waiting(4, "runs", { lockedAt: new Date() }),
       waiting(5, "done", { nextRunAt: null }),
       waiting(6, "soon", { nextRunAt: new Date(Date.now() + 299_000) }),
+      waiting(7, "stands still", { disabled: true }),
     ];
-    await move(agendaJobs(documents), queue.client);
-    await move(agendaJobs(documents), queue.client);
-    expect(documents.map(({ _id }) => _id)).toEqual([2, 3, 4, 5, 6]);
+    await move(mongoJobs(agendaJobs(documents)), queue.client);
+    await move(mongoJobs(agendaJobs(documents)), queue.client);
+    expect(documents.map(({ _id }) => _id)).toEqual([2, 3, 4, 5, 6, 7]);
     expect(queue.jobs()).toMatchObject([
       { key: keyOf({ text: "call Ada" }), body: { text: "call Ada" }, dueAt: later.toISOString() },
     ]);
@@ -261,11 +262,11 @@ describe("the move from Agenda", () => {
   });
 
   test("leaves a job that Agenda takes during the move", async () => {
-    const { move } = await movingPage("agenda-move.ts");
+    const { mongoJobs, move } = await movingPage("agenda-move.ts");
     const queue = createTestQueue({ topics: { reminders: { handler: () => {} } }, now: new Date() });
     const documents = [waiting(1, "call Ada")];
     const take = (job: AgendaJob): void => void Object.assign(job, { lockedAt: new Date() });
-    await move(agendaJobs(documents, take), queue.client);
+    await move(mongoJobs(agendaJobs(documents, take)), queue.client);
     expect(documents).toHaveLength(1);
     expect(queue.jobs()).toMatchObject([{ state: "cancelled" }]);
   });

@@ -3,9 +3,10 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { startSchedulerEndpoint } from "../../local/services/scheduler-endpoint.ts";
 import { serveApi } from "../cli/served-api.ts";
 import { createApi } from "../support/api.ts";
-import { pythonTest } from "../support/python.ts";
+import { botocoreTest, pythonTest } from "../support/python.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
 
@@ -50,6 +51,66 @@ def schedule(expression, order_id, arn="arn:close", **more):
     return {**old, "Target": {"Arn": arn, "Input": '{"orderId": "%s"}' % order_id}, **more}
 `;
 
+const MOVE = `${SCHEDULER}
+import json, sys, orders
+from datetime import datetime, timedelta, timezone
+orders.close_order = lambda body: body["orderId"]
+from handler import handler
+from move import move
+berlin = {"ScheduleExpressionTimezone": "Europe/Berlin"}
+soon = (datetime.now(timezone.utc) + timedelta(seconds=301)).strftime("at(%Y-%m-%dT%H:%M:%S)")
+window = {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 15}}
+scheduler = Scheduler({
+    "order-17": schedule("at(2031-01-02T09:00:00)", "17", **berlin),
+    "order-18": schedule("at(2031-01-02T09:00:00)", "18", **window),
+    "order-19": schedule("at(2031-01-02T09:00:00)", "19"),
+    "fired": schedule("at(2021-01-02T09:00:00)", "20"),
+    "daily": schedule("rate(1 day)", "21"),
+    "other": schedule("at(2031-01-02T09:00:00)", "22", arn="arn:other"),
+    "soon": schedule(soon, "23"),
+    "bare": {**schedule("at(2031-01-02T09:00:00)", ""), "Target": {"Arn": "arn:close"}},
+    "message": {**schedule("at(2031-01-02T09:00:00)", ""), "Target": {"Arn": "arn:queue", "Input": "order 24"}},
+}, gone=["order-19"], slow=["order-17"])
+for _ in range(2):
+    move(scheduler, sys.argv[1], "orders", "order-timeout", "arn:close")
+move(scheduler, sys.argv[1], "orders", "order-timeout", "arn:queue")
+taken = [handler({"orderId": "17"}, None), handler({"attempt": 1, "body": {"orderId": "18"}}, None)]
+print(json.dumps({"left": list(scheduler.schedules), "taken": taken}))
+`;
+
+/** Runs the page's move with the client that boto3 builds on. The second argument is the address of the Scheduler. */
+const MOVE_BY_SDK = `
+import json, sys
+import botocore.session
+from botocore.config import Config
+from move import move
+key = {"aws_access_key_id": "a", "aws_secret_access_key": "b", "region_name": "us-east-1"}
+config = Config(retries={"total_max_attempts": 1})
+scheduler = botocore.session.get_session().create_client("scheduler", endpoint_url=sys.argv[2], config=config, **key)
+scheduler.create_schedule_group(Name="orders")
+arn = "arn:aws:sqs:us-east-1:000000000000:orders"
+role = "arn:aws:iam::000000000000:role/scheduler"
+def create(name, expression, body, **more):
+    target = {"Arn": arn, "RoleArn": role, "Input": body}
+    schedule = {"Name": name, "GroupName": "orders", "ScheduleExpression": expression, "Target": target, **more}
+    scheduler.create_schedule(**{"FlexibleTimeWindow": {"Mode": "OFF"}, **schedule})
+create("order-17", "at(2031-07-02T09:00:00)", '{"orderId": "17"}', ScheduleExpressionTimezone="Europe/Berlin")
+create("order-18", "at(2031-07-02T09:00:00)", '"order 18"', ActionAfterCompletion="DELETE")
+create("stands-still", "at(2031-07-02T09:00:00)", "{}", State="DISABLED")
+create("daily", "rate(1 day)", "{}")
+move(scheduler, sys.argv[1], "orders", "order-timeout", arn)
+left = [found["Name"] for found in scheduler.list_schedules(GroupName="orders")["Schedules"]]
+# Cancelled after it was read: the delete answers that there is no such schedule.
+create("order-19", "at(2031-07-02T09:00:00)", "{}")
+delete = scheduler.delete_schedule
+def delete_twice(**schedule):
+    delete(**schedule)
+    delete(**schedule)
+scheduler.delete_schedule = delete_twice
+move(scheduler, sys.argv[1], "orders", "order-timeout", arn)
+print(json.dumps(sorted(left)))
+`;
+
 test("the page has three programs in Python", () => {
   expect([...programs().keys()]).toEqual(["orders.py", "handler.py", "move.py"]);
 });
@@ -61,13 +122,16 @@ function programs(): Map<string, string> {
 }
 
 /** Runs Python beside the page's programs and `api.py`, and answers what it prints. */
-async function python(name: string, program: string, url: string): Promise<unknown> {
+async function python(name: string, program: string, ...urls: readonly string[]): Promise<unknown> {
   const folder = join(FOLDER, name);
   mkdirSync(folder, { recursive: true });
   for (const [file, text] of programs()) writeFileSync(join(folder, file), text);
   cpSync(join(ROOT, "examples", "python", "api.py"), join(folder, "api.py"));
   writeFileSync(join(folder, "main.py"), program);
-  const { stdout } = await promisify(execFile)("python3", ["main.py", url], { cwd: folder, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)("python3", ["main.py", ...urls], {
+    cwd: folder,
+    timeout: 60_000,
+  });
   return JSON.parse(stdout);
 }
 
@@ -117,32 +181,8 @@ pythonTest(
   "the page's move in Python moves the schedules of one time that wait, and the handler takes both events",
   async () => {
     await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
-    const program = `${SCHEDULER}
-import json, sys, orders
-from datetime import datetime, timedelta, timezone
-orders.close_order = lambda body: body["orderId"]
-from handler import handler
-from move import move
-berlin = {"ScheduleExpressionTimezone": "Europe/Berlin"}
-soon = (datetime.now(timezone.utc) + timedelta(seconds=301)).strftime("at(%Y-%m-%dT%H:%M:%S)")
-window = {"FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 15}}
-scheduler = Scheduler({
-    "order-17": schedule("at(2031-01-02T09:00:00)", "17", **berlin),
-    "order-18": schedule("at(2031-01-02T09:00:00)", "18", **window),
-    "order-19": schedule("at(2031-01-02T09:00:00)", "19"),
-    "fired": schedule("at(2021-01-02T09:00:00)", "20"),
-    "daily": schedule("rate(1 day)", "21"),
-    "other": schedule("at(2031-01-02T09:00:00)", "22", arn="arn:other"),
-    "soon": schedule(soon, "23"),
-    "bare": {**schedule("at(2031-01-02T09:00:00)", ""), "Target": {"Arn": "arn:close"}},
-}, gone=["order-19"], slow=["order-17"])
-for _ in range(2):
-    move(scheduler, sys.argv[1], "orders", "order-timeout", "arn:close")
-taken = [handler({"orderId": "17"}, None), handler({"attempt": 1, "body": {"orderId": "18"}}, None)]
-print(json.dumps({"left": list(scheduler.schedules), "taken": taken}))
-`;
     const left = ["fired", "daily", "other", "soon"];
-    expect(await python("move", program, api.url)).toEqual({ left, taken: ["17", "18"] });
+    expect(await python("move", MOVE, api.url)).toEqual({ left, taken: ["17", "18"] });
     const jobOf = async (key: string) => (await api.call("GET", `/topics/order-timeout/jobs/${key}`)).json;
     expect(await jobOf("order-17")).toMatchObject({
       ...{ state: "scheduled", dueAt: "2031-01-02T08:00:00.000Z", body: { orderId: "17" } },
@@ -151,6 +191,24 @@ print(json.dumps({"left": list(scheduler.schedules), "taken": taken}))
     expect(spread >= 0 && spread <= 900_000).toBe(true);
     expect(await jobOf("order-19")).toMatchObject({ state: "cancelled" });
     expect(await jobOf("bare")).toMatchObject({ state: "scheduled", body: null });
+    expect(await jobOf("message")).toMatchObject({ state: "scheduled", body: "order 24" });
     for (const key of left) expect(await jobOf(key)).toMatchObject({ code: "job-not-found" });
   },
 );
+
+botocoreTest("the page's move in Python takes schedules by the client of the AWS SDK", async () => {
+  await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+  const endpoint = await startSchedulerEndpoint();
+  try {
+    expect(await python("sdk", MOVE_BY_SDK, api.url, endpoint.url)).toEqual(["daily", "stands-still"]);
+  } finally {
+    await endpoint.stop();
+  }
+  const jobOf = async (key: string) => (await api.call("GET", `/topics/order-timeout/jobs/${key}`)).json;
+  expect(await jobOf("order-17")).toMatchObject({
+    dueAt: "2031-07-02T07:00:00.000Z",
+    body: { orderId: "17" },
+  });
+  expect(await jobOf("order-18")).toMatchObject({ state: "scheduled", body: "order 18" });
+  expect(await jobOf("order-19")).toMatchObject({ state: "cancelled" });
+});

@@ -1,0 +1,108 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { startEmbeddedStack } from "../../local/embedded-stack.ts";
+import type { Client, PulledJob } from "../../src/client/client.ts";
+import { createClient } from "../../src/client/http-client.ts";
+import { createTestQueue } from "../../src/testing/test-queue.ts";
+import { PATIENCE_MS } from "../patience.ts";
+import { blocksOf, fileOf, ROOT, readPage } from "./blocks.ts";
+
+const PAGE = "docs/guides/coming-from.md";
+const FOLDER = join(ROOT, "dist", "moving-blocks");
+
+/** Writes programs of the page beside each other. Node finds the package under its name only after a build, so the app imports its source. */
+function write(...names: readonly string[]): void {
+  mkdirSync(FOLDER, { recursive: true });
+  for (const name of names) {
+    const block = blocksOf(PAGE, readPage(PAGE)).find((found) => fileOf(found) === name);
+    if (!block) throw new Error(`${PAGE} has no ${name}`);
+    writeFileSync(
+      join(FOLDER, name),
+      block.text.replaceAll('"minutehand/cdk"', JSON.stringify(join(ROOT, "infra", "cdk.ts"))),
+    );
+  }
+}
+
+test("the topic that takes the place of QueueEvents hears of the ends of jobs, and a caller can wait for one", async () => {
+  write("events-app.ts", "orders.ts", "order-ended.ts", "until-ended.ts");
+  const dataDir = mkdtempSync(join(tmpdir(), "minutehand-moving-"));
+  const lines: string[] = [];
+  const stack = await startEmbeddedStack({
+    ...{ port: 0, dataDir, memory: true, root: FOLDER, app: "node events-app.ts", oneShard: true },
+    log: (line) => lines.push(line),
+  });
+  try {
+    const queue = createClient({ url: stack.url });
+    const { untilEnded } = await import(join(FOLDER, "until-ended.ts"));
+    const file = (orderId: unknown) =>
+      queue.enqueue("order-timeout", { orderId }, { key: `order-${orderId}`, delay: 0 });
+    const { id } = await file("17");
+    expect(await untilEnded(queue, id, 100)).toMatchObject({ state: "done" });
+    const heard = (line: string) =>
+      vi.waitFor(() => expect(lines.join("\n")).toContain(line), { timeout: PATIENCE_MS });
+    await heard("order-17 is closed");
+    // The handler of `orders.ts` cannot read this job.
+    const { id: wrong } = await queue.enqueue("order-timeout", null, {
+      key: "order-18",
+      delay: 0,
+      maxAttempts: 1,
+    });
+    expect(await untilEnded(queue, wrong, 100)).toMatchObject({ state: "dead" });
+    await heard("order-18 is dead: Cannot read");
+  } finally {
+    await stack.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+});
+
+/** A client whose last `receive`, which finds no job, aborts `stop`. */
+function untilEmpty(client: Client, stop: AbortController): Client {
+  const receive = async (...asked: Parameters<Client["receive"]>): Promise<PulledJob[]> => {
+    const jobs = await client.receive(...asked);
+    if (jobs.length === 0) stop.abort();
+    return jobs;
+  };
+  return { ...client, receive } as Client;
+}
+
+test("the worker that takes the place of a line of the crontab runs the command of each occurrence", async () => {
+  write("crontab.ts");
+  const { work } = await import(join(FOLDER, "crontab.ts"));
+  const settings = {
+    consumer: "pull",
+    maxAttempts: 1,
+    ttr: "2m",
+    ifLate: { after: "1h", do: "skip" },
+  } as const;
+  const friday = new Date("2026-01-02T08:00:00Z");
+  const queue = createTestQueue({ topics: { report: settings }, now: friday });
+  await queue.client.putSchedule("report", {
+    ...{ topic: "report", expression: "30 8 * * 1-5", timezone: "Europe/Berlin", body: {} },
+  });
+  const output = vi.spyOn(console, "log").mockReturnValue();
+  const runs = async (script: string): Promise<void> => {
+    const stop = new AbortController();
+    const command = { file: "/bin/sh", args: ["-c", script] };
+    await work(untilEmpty(queue.client, stop), "report", command, stop.signal);
+  };
+  await queue.advance("2d");
+  expect(queue.jobs()).toEqual([]);
+  await queue.advance("1d"); // Monday, half an hour after the occurrence
+  await runs("echo written");
+  expect(output.mock.calls).toEqual([["written\n"]]);
+  await queue.advance("1d");
+  await runs("echo 'no disk' >&2; exit 3");
+  await queue.advance("1d");
+  await queue.advance("1d");
+  await runs("true");
+  output.mockRestore();
+  expect(queue.jobs().map(({ dueAt, state }) => `${dueAt} ${state}`)).toEqual([
+    "2026-01-05T07:30:00.000Z done",
+    "2026-01-06T07:30:00.000Z dead",
+    "2026-01-07T07:30:00.000Z cancelled",
+    "2026-01-08T07:30:00.000Z done",
+  ]);
+  expect(queue.jobs()[1]?.lastError).toContain("no disk");
+});
