@@ -1,4 +1,5 @@
 import type { Thrown } from "../core/thrown.ts";
+import type { RuleEffect } from "../settings/rule-effects.ts";
 
 /** Why a message did not start its job. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";
@@ -10,6 +11,12 @@ export type ProtocolEvent =
   | { type: "cancelled"; topic: string; id: string }
   /** A cancelling event found no job: its tombstone cancels jobs that are filed under the key before `until`. */
   | { type: "tombstone"; topic: string; until: number }
+  /** An event of the bus was given to the topics whose rules match it. */
+  | {
+      type: "event-applied";
+      event: string;
+      rules: readonly RuleEffect[];
+    }
   | { type: "handed-over"; topic: string; jobs: number; messages: number }
   | { type: "hand-over-failed"; topic: string; jobs: number; reason: string }
   | {
