@@ -172,11 +172,7 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   const clock = createClock();
   options.console?.onStart?.(clock.now);
   const applied = createAppliedEvents();
-  const onLine = (line: LogLine): void => {
-    options.console?.onLine(line);
-    applied.heard(line);
-  };
-  const log = openRunnerLog(options.log, onLine, options.progress, clock);
+  const log = openLog(options, applied, clock);
   teardown.add(log.flush);
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
@@ -207,6 +203,18 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   // The caller prints next that the stack is up.
   log.flush();
   return describeStack(app, stack, functions, triggers.fireRules);
+}
+
+function openLog(
+  { log, console, progress }: EmbeddedStackOptions,
+  applied: AppliedEvents,
+  clock: MovingClock,
+): RunnerLog {
+  const onLine = (line: LogLine): void => {
+    console?.onLine(line);
+    applied.heard(line);
+  };
+  return openRunnerLog(log, onLine, progress, clock);
 }
 
 function triggersOf(app: App, stack: StackSpec, functions: StackFunctions, sqs: SQSClient): Triggers {

@@ -113,6 +113,7 @@ function parseRecord(line: string): LogRecord | undefined {
   }
 }
 
+// long: a list of the events and their texts
 function describeEvent(event: LogRecord, now: number): string | undefined {
   if (!isEvent(event)) return undefined;
   switch (event.type) {

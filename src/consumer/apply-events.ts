@@ -2,6 +2,7 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { withWriteDeadline } from "../aws/deadlines.ts";
 import { BUCKET, EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import type { RuleEffect } from "../core/rule-effects.ts";
 import { createContext, type Environment, requiredVariable } from "../environment/context.ts";
 import { createScheduler } from "../environment/scheduler.ts";
 import { inParallel } from "../general/batches.ts";
@@ -9,7 +10,6 @@ import { applyRule } from "../protocol/file/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { renewedBreaker } from "../protocol/send/circuit-breaker.ts";
 import { type BusEvent, type EventRule, parseEvent, rulesFor } from "../settings/event-rules.ts";
-import type { RuleEffect } from "../settings/rule-effects.ts";
 
 /** Receives the events that EventBridge's rules have put into the events' queue. */
 export type EventFunction = (event: SQSEvent) => Promise<SQSBatchResponse>;

@@ -1,5 +1,5 @@
+import type { RuleEffect } from "../core/rule-effects.ts";
 import type { Thrown } from "../core/thrown.ts";
-import type { RuleEffect } from "../settings/rule-effects.ts";
 
 /** Why a message did not start its job. */
 export type DropReason = "finished" | "moved" | "gone" | "running" | "crashed" | "expired" | "paused";

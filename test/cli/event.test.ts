@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createAppliedEvents } from "../../local/services/applied-events.ts";
 import { type AwsEndpoint, startAwsEndpoint } from "../../local/services/aws-endpoint.ts";
 import { createEventBridgeService } from "../../local/services/event-bridge.ts";
-import type { RuleEffect } from "../../src/settings/rule-effects.ts";
+import type { RuleEffect } from "../../src/core/rule-effects.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { writeRunnerRecord } from "../support/runner-record.ts";
 import { type Typed, type } from "./command-line.ts";

@@ -3,9 +3,9 @@ import { MinutehandError } from "../../core/errors.ts";
 import { type Home, isFinished, isRunning } from "../../core/home.ts";
 import { tombstoneKey, ttl } from "../../core/item-keys.ts";
 import { ITEM_VERSION, type Tombstone } from "../../core/items.ts";
+import type { Applied } from "../../core/rule-effects.ts";
 import { changeOf } from "../../core/states.ts";
 import { diedAt } from "../../core/timeline.ts";
-import type { Applied } from "../../settings/rule-effects.ts";
 import type { Context, Write } from "../ports.ts";
 import {
   askedFor,
