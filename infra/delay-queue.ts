@@ -8,6 +8,7 @@ import { Construct } from "constructs";
 import { unknownNames } from "../src/general/unknown-names.ts";
 import { TOPIC_METRICS } from "../src/settings/metrics.ts";
 import type { Policy } from "../src/settings/policy.ts";
+import { DEFAULT_PREFIX } from "../src/settings/prefix.ts";
 import { API_OUTPUT, TABLE_OUTPUT } from "../src/settings/stack-outputs.ts";
 import { ENQUEUE_ACTIONS, grantPool, grantPulls, grantQueues } from "./access.ts";
 import { cdkDurationOf } from "./app-duration.ts";
@@ -60,7 +61,6 @@ import { Webhook } from "./webhook.ts";
 
 /** The context of a queue that `minutehand template` declares. Its user knows the names of the file, and not those of the construct. */
 export const OF_FILE = "minutehand:of-file";
-const DEFAULT_PREFIX = "minutehand";
 const HANDLER_TIMEOUT = Duration.seconds(60);
 const HANDLER_MEMORY_MIB = 512;
 

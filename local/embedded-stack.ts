@@ -31,6 +31,7 @@ import { type Emulators, startEmulators } from "./processes/emulators.ts";
 import { type Guard, startGuard } from "./processes/guard.ts";
 import { openRunnerLog, type RunnerLog } from "./runner-log.ts";
 import { keepRecord, type RecordKeeper } from "./runner-record.ts";
+import { type AppliedEvents, createAppliedEvents } from "./services/applied-events.ts";
 import { createClock, type MovingClock } from "./services/clock.ts";
 import { jsonFile } from "./services/json-file.ts";
 import { type OwnServices, startOwnServices } from "./services/own-services.ts";
@@ -137,6 +138,7 @@ type Start = {
   readonly root: string;
   readonly log: RunnerLog;
   readonly clock: MovingClock;
+  readonly applied: AppliedEvents;
   readonly teardown: Teardown;
 };
 
@@ -169,11 +171,12 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   const root = realpathSync(options.root ?? process.cwd());
   const clock = createClock();
   options.console?.onStart?.(clock.now);
-  const log = openRunnerLog(options.log, (line) => options.console?.onLine(line), options.progress, clock);
+  const applied = createAppliedEvents();
+  const log = openLog(options, applied, clock);
   teardown.add(log.flush);
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
-  const app = await synthesiseApp(await openBase({ options, root, log, clock, teardown }));
+  const app = await synthesiseApp(await openBase({ options, root, log, clock, applied, teardown }));
   const synthesised = readSynthesised(app, app.outdir);
   recordStart(app, synthesised);
   const sqs = createSqsClient(app);
@@ -200,6 +203,18 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   // The caller prints next that the stack is up.
   log.flush();
   return describeStack(app, stack, functions, triggers.fireRules);
+}
+
+function openLog(
+  { log, console, progress }: EmbeddedStackOptions,
+  applied: AppliedEvents,
+  clock: MovingClock,
+): RunnerLog {
+  const onLine = (line: LogLine): void => {
+    console?.onLine(line);
+    applied.heard(line);
+  };
+  return openRunnerLog(log, onLine, progress, clock);
 }
 
 function triggersOf(app: App, stack: StackSpec, functions: StackFunctions, sqs: SQSClient): Triggers {
@@ -237,7 +252,7 @@ async function openBase(given: Start): Promise<Base> {
   });
   teardown.add(() => api.stop(0));
   const platform = readPlatform(process.env);
-  const services = await startOwnServices(folder, platform, clock);
+  const services = await startOwnServices(folder, platform, clock, given.applied);
   teardown.add(services.stop);
   const guard = startGuard();
   teardown.add(guard.stop);

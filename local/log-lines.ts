@@ -113,6 +113,7 @@ function parseRecord(line: string): LogRecord | undefined {
   }
 }
 
+// long: a list of the events and their texts
 function describeEvent(event: LogRecord, now: number): string | undefined {
   if (!isEvent(event)) return undefined;
   switch (event.type) {
@@ -143,6 +144,8 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
       return `failed attempt ${event.attempt}: ${event.error}`;
     case "dead":
       return `dead after attempt ${event.attempt}: ${event.error}`;
+    case "event-applied":
+      return `applied event ${event.event}: ${effectsOf(event.rules)}`;
     case "swept":
       return Number(event.entries) > 0 ? `swept ${count(event.entries, "entry", "entries")}` : "nothing new";
     case "audited":
@@ -152,6 +155,12 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
     default:
       return [event.type, details(event)].filter(Boolean).join(" ");
   }
+}
+
+/** The lines of the jobs and the troubles say more. */
+function effectsOf(rules: unknown): string {
+  if (!Array.isArray(rules)) return "";
+  return rules.map(({ topic, rule, did }) => `${topic} ${rule} ${did}`).join(", ");
 }
 
 /** The part of a job's lateness that is intended. */

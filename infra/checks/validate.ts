@@ -13,6 +13,7 @@ import { unknownNames } from "../../src/general/unknown-names.ts";
 import { eventChecks } from "../../src/settings/event-checks.ts";
 import { formChecks } from "../../src/settings/form-checks.ts";
 import { TOPIC_METRICS } from "../../src/settings/metrics.ts";
+import { PREFIX, PREFIX_RULE } from "../../src/settings/prefix.ts";
 import { topicChecks } from "../../src/settings/topic-checks.ts";
 import { inSeconds, SETTINGS } from "../../src/settings/topic-settings.ts";
 import { unknownSettings } from "../../src/settings/unknown-settings.ts";
@@ -105,10 +106,10 @@ function queueChecks(props: DelayQueueProps): Check[] {
       allowed: "1 or more",
     },
     {
-      holds: prefix === undefined || /^[A-Za-z0-9-]{1,24}$/.test(prefix),
+      holds: prefix === undefined || PREFIX.test(prefix),
       rule: "prefix must fit into the name of a queue",
       actual: prefix,
-      allowed: "1 to 24 letters, digits and -",
+      allowed: PREFIX_RULE,
     },
     wholeNumber("shards", shards, 1, MAX_SHARDS),
     ...throughputChecks(props),

@@ -137,13 +137,18 @@ function isOf(unqualified: string, name: string): boolean {
 
 /** `queueUrls`: the URLs of the queues that get events, by their ARNs. */
 function startEvents(
-  { eventRules: rules, eventBuses: buses }: StackSpec,
+  { eventRules: rules, eventBuses: buses, eventSources, functions }: StackSpec,
   queueUrls: ReadonlyMap<string, string>,
   { services: { eventBridge }, sqs, log }: Dependencies,
 ): void {
+  const appliers = new Set(
+    functions.filter(({ environment }) => environment.MINUTEHAND_EVENTS).map(({ arn }) => arn),
+  );
+  const applying = eventSources.filter(({ functionArn }) => appliers.has(functionArn));
   eventBridge?.start({
     rules,
     buses,
+    applyingQueues: new Set(applying.map(({ queueArn }) => queueArn)),
     send: (arn, body) =>
       sqs.send(new SendMessageCommand({ QueueUrl: queueUrls.get(arn), MessageBody: body })),
     log,

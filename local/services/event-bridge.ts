@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod/mini";
 import { errorText } from "../local-error.ts";
 import { busName, type EventRuleSpec } from "../template/event-rule.ts";
+import type { AppliedEvents } from "./applied-events.ts";
 import type { Operations } from "./aws-endpoint.ts";
 import { AwsError } from "./aws-error.ts";
 import type { AwsLocation } from "./scheduler.ts";
@@ -13,6 +14,8 @@ type Dependencies = {
   /** Sends an event to a queue. Rejects if the queue did not take the event. */
   readonly send: (queueArn: string, body: string) => Promise<unknown>;
   readonly log: (line: string) => void;
+  /** The queues whose functions log what they did with each event. */
+  readonly applyingQueues: ReadonlySet<string>;
 };
 
 export type EventBridgeService = {
@@ -21,7 +24,7 @@ export type EventBridgeService = {
   readonly start: (dependencies: Dependencies) => void;
 };
 
-type Options = AwsLocation & { readonly now: () => number };
+type Options = AwsLocation & { readonly now: () => number; readonly applied?: AppliedEvents };
 
 /** https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html; times are s since the epoch. */
 const putRequest = z.object({
@@ -37,11 +40,18 @@ const putRequest = z.object({
       }),
     )
     .check(z.minLength(1), z.maxLength(10)),
+  /** Is not of EventBridge: whether to answer what the rules did with the events. */
+  Wait: z.optional(z.boolean()),
 });
 
 type Entry = z.infer<typeof putRequest>["Entries"][number];
-/** `NoRule`: no rule takes the event. EventBridge does not say so, and its SDK ignores the field. */
-type Result = { EventId: string; NoRule?: true } | { ErrorCode: string; ErrorMessage: string };
+/**
+ * EventBridge does not say the following, and its SDK ignores such fields. `NoRule`: no rule takes the event. `Applied`: with `Wait`, what the
+ * topics' rules did, or `null` if their functions have not said it in time. `Queues`: the other queues that have the event.
+ */
+type Result =
+  | { EventId: string; NoRule?: true; Applied?: readonly unknown[] | null; Queues?: readonly string[] }
+  | { ErrorCode: string; ErrorMessage: string };
 
 /** "Calculating PutEvents event entry size", EventBridge User Guide: a whole request, and an entry's time. */
 const MAX_BYTES = 1024 * 1024;
@@ -56,9 +66,9 @@ export function createEventBridgeService(options: Options): EventBridgeService {
     operations: {
       "AWSEvents.PutEvents": {
         answer: async ({ body }) => {
-          const entries = readEntries(body);
+          const { Entries: entries, Wait = false } = readRequest(body);
           const Entries: Result[] = [];
-          for (const entry of entries) Entries.push(await put(entry, options, dependencies));
+          for (const entry of entries) Entries.push(await put(entry, options, dependencies, Wait));
           return { FailedEntryCount: Entries.filter((result) => "ErrorCode" in result).length, Entries };
         },
       },
@@ -69,13 +79,23 @@ export function createEventBridgeService(options: Options): EventBridgeService {
   };
 }
 
-async function put(entry: Entry, options: Options, dependencies?: Dependencies): Promise<Result> {
+async function put(
+  entry: Entry,
+  options: Options,
+  dependencies: Dependencies | undefined,
+  waits: boolean,
+): Promise<Result> {
   const refusal = refusalOf(entry);
   if (refusal) return refusal;
   const event = eventOf(entry, options);
   try {
-    const taken = dependencies && (await deliver(busName(entry.EventBusName), event, dependencies));
-    return { EventId: event.id, ...(taken === 0 ? { NoRule: true } : {}) };
+    const applied = waits ? options.applied?.expect(event.id) : undefined;
+    const arns = dependencies && (await deliver(busName(entry.EventBusName), event, dependencies));
+    if (arns?.length === 0) return { EventId: event.id, NoRule: true };
+    if (!dependencies || !applied || !arns) return { EventId: event.id };
+    const applying = new Set(arns.filter((arn) => dependencies.applyingQueues.has(arn)));
+    const Queues = arns.filter((arn) => !applying.has(arn)).map((arn) => arn.slice(arn.lastIndexOf(":") + 1));
+    return { EventId: event.id, Applied: (await applied(applying.size)) ?? null, Queues };
   } catch (error) {
     return failure("InternalFailure", errorText(error));
   }
@@ -96,12 +116,12 @@ function eventOf(entry: Entry, { region, account, now }: Options) {
   };
 }
 
-/** Answers how many rules take the event. */
+/** Answers the queues of the rules that take the event. */
 async function deliver(
   bus: string,
   event: ReturnType<typeof eventOf>,
   { rules, buses, send, log }: Dependencies,
-): Promise<number> {
+): Promise<string[]> {
   const listening = rules.filter((rule) => rule.bus === bus);
   // On AWS too, an event for an unknown bus succeeds. The log tells the developer about a possible typing error.
   if (bus !== DEFAULT_BUS && !buses.includes(bus) && listening.length === 0)
@@ -111,11 +131,12 @@ async function deliver(
       sources.includes(event.source) && detailTypes.includes(event["detail-type"]),
   );
   const body = JSON.stringify(event);
-  await Promise.all(matching.flatMap(({ queueArns }) => queueArns.map((arn) => send(arn, body))));
-  return matching.length;
+  const arns = matching.flatMap(({ queueArns }) => queueArns);
+  await Promise.all(arns.map((arn) => send(arn, body)));
+  return arns;
 }
 
-function readEntries(body: unknown): Entry[] {
+function readRequest(body: unknown): z.infer<typeof putRequest> {
   const { success, data, error } = z.safeParse(putRequest, body);
   if (!success) {
     const [issue] = error.issues;
@@ -123,7 +144,7 @@ function readEntries(body: unknown): Entry[] {
   }
   const bytes = data.Entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
   if (bytes > MAX_BYTES) throw invalid("Total size of the entries in the request is over the limit.");
-  return data.Entries;
+  return data;
 }
 
 function invalid(message: string): AwsError {

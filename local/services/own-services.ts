@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { DataFolder } from "../data-folder.ts";
 import type { Endpoints } from "../functions/platform.ts";
 import { externalEndpoint } from "../processes/external-endpoint.ts";
+import type { AppliedEvents } from "./applied-events.ts";
 import { startAwsEndpoint } from "./aws-endpoint.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { createEventBridgeService, type EventBridgeService } from "./event-bridge.ts";
@@ -36,9 +37,10 @@ export async function startOwnServices(
   folder: DataFolder | undefined,
   location: AwsLocation,
   clock: Clock = systemClock,
+  applied?: AppliedEvents,
 ): Promise<OwnServices> {
   const outer = await findOuterEndpoints();
-  const services = createServices(folder, { ...location, clock }, outer);
+  const services = createServices(folder, { ...location, clock, ...(applied && { applied }) }, outer);
   const { eventSourceMappings, invocations, scheduler, eventBridge, secretsManager } = services;
   const operations = {
     ...eventSourceMappings.operations,
@@ -80,7 +82,7 @@ async function findOuterEndpoints() {
 
 function createServices(
   folder: DataFolder | undefined,
-  { clock, ...location }: AwsLocation & { readonly clock: Clock },
+  { clock, applied, ...location }: AwsLocation & { readonly clock: Clock; readonly applied?: AppliedEvents },
   outer: OuterEndpoints,
 ) {
   const { now } = clock;
@@ -93,7 +95,9 @@ function createServices(
     scheduler: isOwn("scheduler")
       ? createSchedulerService({ ...location, file: folder?.schedulesFile, clock })
       : undefined,
-    eventBridge: isOwn("eventBridge") ? createEventBridgeService({ ...location, now }) : undefined,
+    eventBridge: isOwn("eventBridge")
+      ? createEventBridgeService({ ...location, now, ...(applied && { applied }) })
+      : undefined,
     secretsManager: isOwn("secretsManager")
       ? secretsManagerOperations({ ...location, file: secretsFile, now })
       : {},

@@ -2,6 +2,7 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import { withWriteDeadline } from "../aws/deadlines.ts";
 import { BUCKET, EVENT_WAIT } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import type { RuleEffect } from "../core/rule-effects.ts";
 import { createContext, type Environment, requiredVariable } from "../environment/context.ts";
 import { createScheduler } from "../environment/scheduler.ts";
 import { inParallel } from "../general/batches.ts";
@@ -49,23 +50,28 @@ async function apply(ctx: Context, rules: readonly EventRule[], record: SQSRecor
   } catch (error) {
     return failed(ctx, "", "reading an event", error);
   }
-  let done = true;
-  let runs = false;
   const topics = [...Map.groupBy(rulesFor(rules, event), ({ topic }) => topic).values()];
   // The rules of a topic are applied in their order. No topic waits for the queue of another.
-  await inParallel(topics, topics.length, async (ofTopic) => {
-    for (const rule of ofTopic) {
-      try {
-        await applyRule(ctx, rule, event);
-      } catch (error) {
-        done = false;
-        if (error instanceof MinutehandError && error.code === "job-running") runs = true;
-        else failed(ctx, rule.topic, `applying event ${event.id}`, error);
-      }
-    }
+  const applied = await inParallel(topics, topics.length, async (ofTopic) => {
+    const ofRules: RuleEffect[] = [];
+    for (const rule of ofTopic) ofRules.push(await applyOne(ctx, rule, event));
+    return ofRules;
   });
-  if (runs) await hide(ctx, record);
-  return done;
+  const all = applied.flat();
+  if (all.length > 0) ctx.report({ type: "event-applied", event: event.id, rules: all });
+  if (all.some(({ did }) => did === "waits")) await hide(ctx, record);
+  return all.every(({ did }) => did !== "waits" && did !== "failed");
+}
+
+async function applyOne(ctx: Context, rule: EventRule, event: BusEvent): Promise<RuleEffect> {
+  const name = { topic: rule.topic, rule: rule.do === "cancel" ? "cancelOn" : "enqueueOn" } as const;
+  try {
+    return { ...name, ...(await applyRule(ctx, rule, event)) };
+  } catch (error) {
+    if (error instanceof MinutehandError && error.code === "job-running") return { ...name, did: "waits" };
+    failed(ctx, rule.topic, `applying event ${event.id}`, error);
+    return { ...name, did: "failed", error: messageOf(error) };
+  }
 }
 
 /** Hides an event whose job is running. Most runs end long before their lease, so each further wait is twice as long as the one before. */

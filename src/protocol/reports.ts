@@ -1,3 +1,4 @@
+import type { RuleEffect } from "../core/rule-effects.ts";
 import type { Thrown } from "../core/thrown.ts";
 
 /** Why a message did not start its job. */
@@ -10,6 +11,12 @@ export type ProtocolEvent =
   | { type: "cancelled"; topic: string; id: string }
   /** A cancelling event found no job: its tombstone cancels jobs that are filed under the key before `until`. */
   | { type: "tombstone"; topic: string; until: number }
+  /** An event of the bus was given to the topics whose rules match it. */
+  | {
+      type: "event-applied";
+      event: string;
+      rules: readonly RuleEffect[];
+    }
   | { type: "handed-over"; topic: string; jobs: number; messages: number }
   | { type: "hand-over-failed"; topic: string; jobs: number; reason: string }
   | {

@@ -384,7 +384,7 @@ export const TOPIC_SETTINGS = {
   },
   window: { kind: "own", range: "such as `09:00-18:00 Asia/Shanghai`", ...tested },
   ifLate: { kind: "own", range: "`after` 1 s–10 years; `do` `run`, `skip`, `expire`", ...tested },
-  notify: { kind: "own", range: "a list of `completed`, `failed`, `dead`", ...functions },
+  notify: { kind: "own", range: "a list of `completed`, `failed`, `dead`", ...tested },
   oldestMessageAge: { kind: "duration", least: 60, most: READY_RETENTION / 1000, readBy: "deployment" },
   alarms: { kind: "own", range: "a list of `Dead`, `Backlog`, `Failing`", readBy: "deployment" },
 } as const satisfies { readonly [Name in keyof Required<TopicSettings<unknown>>]: Declaration };

@@ -8,7 +8,9 @@ import { passEmptyMinutes } from "./empty-minutes.ts";
 import type { MemoryPool } from "./memory-pool.ts";
 import type { MemoryQueues } from "./memory-queues.ts";
 import type { MemorySchedules } from "./memory-schedules.ts";
+import type { Notices } from "./notices.ts";
 import { paceOf } from "./pace.ts";
+import type { TestEvent } from "./test-queue.ts";
 import { earliestOccurrences, nextDelivery, nextTick } from "./upcoming.ts";
 
 export type Played = Deliverer & {
@@ -18,6 +20,9 @@ export type Played = Deliverer & {
   readonly pool: MemoryPool;
   readonly queues: MemoryQueues;
   readonly schedules: MemorySchedules;
+  readonly notices: Notices;
+  /** Delivers an event to the topics. Throws if one cannot apply it. */
+  readonly apply: (event: TestEvent) => Promise<void>;
   /** The paused topics, whose event sources are disabled. */
   readonly idle: ReadonlySet<string>;
   /** A cache of the starts of messages, by their ids. */
@@ -32,13 +37,23 @@ export async function playUntil(played: Played, end: number): Promise<void> {
   const { ctx, clock, queues, runs, consumed } = played;
   const waiting = (): number => consumed.reduce((sum, topic) => sum + queues.messages({ topic }).length, 0);
   const pace = paceOf(ctx.clock, runs, waiting);
-  while (await step(played, end)) await pace();
+  for (;;) {
+    await applyNotices(played);
+    if (!(await step(played, end))) break;
+    await pace();
+  }
   // Tick at the last minute, so that the lags are correct at the end.
   if (minuteOf(end) > clock.lastTick) {
     clock.time = Math.max(clock.time, minuteOf(end));
     await runTick(played);
   }
   clock.time = end;
+}
+
+/** On AWS the rules of the event bus bring these events to the topics too. */
+async function applyNotices({ notices, apply }: Played): Promise<void> {
+  await notices.flush();
+  for (const event of notices.takeNew()) await apply(event);
 }
 
 async function step(played: Played, end: number): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { LONGEST_TIMER } from "../core/constants.ts";
 import { type Names, unknownNames } from "../general/unknown-names.ts";
+import { PREFIX, PREFIX_RULE } from "../settings/prefix.ts";
 import { SETTINGS } from "../settings/topic-settings.ts";
 import { unknownSettings } from "../settings/unknown-settings.ts";
 import type { TestQueueOptions } from "./test-queue.ts";
@@ -10,6 +11,7 @@ const QUEUE_OPTIONS = {
   now: true,
   seed: true,
   handlerTimeout: true,
+  prefix: true,
 } satisfies Names<TestQueueOptions<never>>;
 
 const TOPIC_OPTIONS = [
@@ -42,6 +44,9 @@ export function checkOptions(options: unknown): void {
     if (value === undefined || (typeof value === "number" && allows(value))) continue;
     throw new RangeError(`${name} must be ${allowed}, got ${shown(value)}`);
   }
+  const { prefix } = others;
+  if (prefix !== undefined && !(typeof prefix === "string" && PREFIX.test(prefix)))
+    throw new RangeError(`prefix must be ${PREFIX_RULE}, got ${shown(prefix)}`);
   for (const [name, topic] of Object.entries(
     objectOf("topics", topics, "an object with a topic for each name"),
   )) {

@@ -10,10 +10,12 @@ import { createService } from "../http/service.ts";
 import type { Context } from "../protocol/ports.ts";
 import { STILL } from "./still-timers.ts";
 
+/** `done` is awaited after each call. */
 export function clientInside<Topics = TopicBodies>(
   ctx: Context,
   log: Service["log"],
   routes: readonly Route[],
+  done = async () => {},
 ): Client<Topics> {
   const app = createApp(createService(ctx, log, STILL), routes);
   return clientOver({
@@ -22,7 +24,9 @@ export function clientInside<Topics = TopicBodies>(
     clock: ctx.clock,
     transport: withOrigin(({ url, signal, ...request }) => {
       const [path = "", query = ""] = url.split("?");
-      const answered = app({ ...request, path, query, signal }).then(answeredOf);
+      const answered = app({ ...request, path, query, signal })
+        .then(answeredOf)
+        .finally(done);
       return signal ? unlessAborted(answered, signal) : answered;
     }),
   });

@@ -14,6 +14,7 @@ import { routes } from "../http/route-table.ts";
 import { applyRule } from "../protocol/file/apply-rule.ts";
 import type { Context } from "../protocol/ports.ts";
 import { type EventRule, parseEvent, rulesFor } from "../settings/event-rules.ts";
+import { DEFAULT_PREFIX } from "../settings/prefix.ts";
 import { type Played, playUntil } from "./advance.ts";
 import { checkOptions, shown } from "./check-options.ts";
 import { clientInside } from "./client-inside.ts";
@@ -21,11 +22,13 @@ import { deliverer, type Run, throwTrouble } from "./deliver.ts";
 import { memoryPool } from "./memory-pool.ts";
 import { memoryQueues } from "./memory-queues.ts";
 import { memorySchedules } from "./memory-schedules.ts";
+import { type JobEvent, memoryNotices } from "./notices.ts";
 import { seededBytes } from "./random.ts";
 import { receiveNow } from "./receive.ts";
 import { type AnyTopics, rulesOf, type TestTopics, testPolicy, WEBHOOK_SECRET } from "./topics.ts";
 
 export type { Run } from "./deliver.ts";
+export type { JobEvent } from "./notices.ts";
 export type { Receiver, TestTopic, TestTopics } from "./topics.ts";
 
 export type TestQueueOptions<Topics> = {
@@ -37,6 +40,8 @@ export type TestQueueOptions<Topics> = {
   readonly now?: Instant;
   /** The seed of all random values, such as ids: a whole number, 1 by default. The same seed gives the same run. */
   readonly seed?: number;
+  /** The queue's `prefix`, which the `source` of the events of `notify` names: 1 to 24 letters, digits and `-`; `minutehand` by default. */
+  readonly prefix?: string;
   /** How long a handler may run, in ms of the real clock: at least 1, at most 2,147,483,647; 5,000 by default. */
   readonly handlerTimeout?: number;
 };
@@ -70,6 +75,11 @@ export type TestQueue<Topics> = {
   jobs<N extends keyof T & string, T = Topics>(topic?: N): Job<T, N>[];
   /** All runs of handlers and all calls to receivers so far. */
   runs(): readonly Run[];
+  /**
+   * The events about jobs so far, as topics with `notify` put them on the event bus, in the order of the ends. `advance` also delivers them to
+   * the topics' own `cancelOn` and `enqueueOn`.
+   */
+  events(): readonly JobEvent[];
 };
 
 const START = Date.UTC(2026, 0, 1);
@@ -94,8 +104,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
   const topics = options.topics as unknown as AnyTopics;
   const { schemas } = options;
   const played = createPlayed({ ...options, topics }, startOf(options.now));
-  const { ctx, pool, clock, runs } = played;
-  const rules = rulesOf(topics);
+  const { ctx, pool, clock, runs, notices } = played;
   let advancing = false;
   return {
     client: withSchemas(clientOf<Topics>(played), schemas),
@@ -113,7 +122,7 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
         advancing = false;
       });
     },
-    publish: (event) => publish(ctx, rules, event),
+    publish: played.apply,
     receiverSecret: (url) => receiverSecret(WEBHOOK_SECRET, url),
     jobs(topic) {
       const homes = pool.items().filter((item): item is Home => "body" in item);
@@ -122,10 +131,11 @@ export function createTestQueue<Topics>(options: TestQueueOptions<Topics>): Test
       return wanted.sort((a, b) => a.dueAt - b.dueAt).map((home) => jobJson(ctx, home) as never);
     },
     runs: () => [...runs],
+    events: () => [...notices.events],
   };
 }
 
-type PlayedOptions = Pick<TestQueueOptions<never>, "seed" | "handlerTimeout"> & {
+type PlayedOptions = Pick<TestQueueOptions<never>, "seed" | "handlerTimeout" | "prefix"> & {
   readonly topics: AnyTopics;
 };
 
@@ -137,7 +147,7 @@ function createPlayed(options: PlayedOptions, start: number): Played {
   const queues = memoryQueues({ clock: now, topics: Object.keys(options.topics) });
   const schedules = memorySchedules({ clock: now });
   const idle = new Set<string>();
-  const ctx: Context = {
+  const services: Context = {
     pool,
     queues,
     schedules,
@@ -150,12 +160,16 @@ function createPlayed(options: PlayedOptions, start: number): Played {
     sizes: SIZES,
     report: throwTrouble,
   };
+  const notices = memoryNotices(services, options.prefix ?? DEFAULT_PREFIX);
+  const ctx: Context = { ...services, report: notices.report };
   const delivered = deliverer(ctx, queues, options.topics, options.handlerTimeout);
-  return { ctx, clock, pool, queues, schedules, idle, ...delivered, starts: new Map() };
+  const rules = rulesOf(options.topics);
+  const apply = (event: TestEvent) => publish(ctx, rules, event);
+  return { ctx, clock, pool, queues, schedules, idle, notices, apply, ...delivered, starts: new Map() };
 }
 
-function clientOf<Topics>({ ctx, queues }: Played): Client<Topics> {
-  const client = clientInside<Topics>(ctx, LOG, routes);
+function clientOf<Topics>({ ctx, queues, notices }: Played): Client<Topics> {
+  const client = clientInside<Topics>(ctx, LOG, routes, notices.flush);
   return {
     ...client,
     receive: (topic, request) =>

@@ -413,3 +413,33 @@ test("an event is applied when its message comes again if the pool failed at fir
   expect(await deliver(world, [paid], [busEvent(START)], 2)).toEqual([]);
   expect(liveHomes(world)).toEqual([]);
 });
+
+test("what each rule did with an event is reported once", async () => {
+  const world = shop();
+  const keyless: EnqueueRule = { ...placed, topic: "mails", key: "$.detail.mail" };
+  const rules = [placed, { ...paid, detailType: "OrderPlaced" }, keyless];
+  const told = () => world.events.filter((event) => event.type === "event-applied").at(-1);
+  await deliver(world, [placed], [placedEvent(world.now(), { id: "a" })]);
+  const [home] = await liveHomes(world);
+  const of = { topic: "orders", rule: "enqueueOn" };
+  expect(told()).toMatchObject({ event: "a", rules: [{ ...of, did: "created", id: home?.id }] });
+  await deliver(world, [placed], [placedEvent(world.now(), { id: "a" })]);
+  expect(told()).toMatchObject({ event: "a", rules: [{ ...of, did: "replayed", id: home?.id }] });
+  await deliver(world, rules, [placedEvent(world.now(), { id: "b" })]);
+  const error = expect.stringContaining("$.detail.mail of event OrderPlaced b");
+  expect(told()).toMatchObject({
+    event: "b",
+    rules: [
+      { topic: "orders", rule: "cancelOn", did: "cancelled", id: home?.id },
+      { ...of, did: "cancelled" },
+      { topic: "mails", rule: "enqueueOn", did: "failed", error },
+    ],
+  });
+  await deliver(world, [paid], [busEvent(world.now(), { id: "c", detail: { orderId: "other" } })]);
+  expect(told()).toMatchObject({
+    event: "c",
+    rules: [{ rule: "cancelOn", did: "no-job", until: expect.any(Number) }],
+  });
+  await deliver(world, [paid], [busEvent(world.now(), { id: "c", detail: { orderId: "other" } })]);
+  expect(told()).toMatchObject({ event: "c", rules: [{ rule: "cancelOn", did: "nothing" }] });
+});

@@ -45,8 +45,23 @@ describe.skipIf(skip)(title, () => {
     const key = `e2e-${crypto.randomUUID()}`;
     const event = ["--source", "minutehand.e2e", "--detail-type", "ReminderAsked"];
     const put = await command("event", "put", ...event, "--detail", JSON.stringify({ key }));
-    expect(put).toMatchObject({ code: 0, out: expect.stringMatching(/^put event /) });
+    expect(put).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^put event .*\nreminders enqueueOn: filed job /),
+    });
     await expect.poll(async () => (await api.call("GET", `/topics/reminders/jobs/${key}`)).status).toBe(200);
+  });
+
+  it("event put says why a rule cannot use the event", async () => {
+    const event = ["--source", "minutehand.e2e", "--detail-type", "ReminderAsked"];
+    const { code, out, err } = await command("event", "put", ...event, "--detail", '{"text": "write"}');
+    expect(out).toContain(
+      "reminders enqueueOn: could not use the event: the key of a job of topic reminders, $.detail.key",
+    );
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining("1 of 1 rules could not use the event"),
+    });
   });
 
   it("receiver-secret takes the secret of the topic from that stack", async () => {

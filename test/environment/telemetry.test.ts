@@ -21,6 +21,7 @@ const EVENTS: { readonly [T in ProtocolEvent["type"]]: ProtocolEvent & { type: T
   moved: { ...JOB, type: "moved", dueAt: 0, why: "w" },
   cancelled: { ...JOB, type: "cancelled" },
   tombstone: { topic: "t", type: "tombstone", until: 0 },
+  "event-applied": { type: "event-applied", event: "e", rules: [] },
   "handed-over": { ...JOB, type: "handed-over", messages: 1 },
   "hand-over-failed": { ...JOB, type: "hand-over-failed", reason: "r" },
   started: { ...JOB, type: "started", dueAt: 0, lateMs: 2, heldMs: 1 },

@@ -62,6 +62,16 @@ test("events of no single job", () => {
   );
 });
 
+test("an applied event shows what each rule did", () => {
+  const rules = [
+    { topic: "work", rule: "cancelOn", did: "no-job" },
+    { topic: "mails", rule: "enqueueOn", did: "failed", error: "no key" },
+  ];
+  expect(line({ type: "event-applied", message: "job event-applied", event: "e-1", rules })).toBe(
+    "12:00:05.004  applied event e-1: work cancelOn no-job, mails enqueueOn failed",
+  );
+});
+
 test("metrics, debug records and empty sweeps are not shown", () => {
   expect(line({ type: "swept", message: "job swept", shard: 1, entries: 0, lagMs: 2 })).toBeUndefined();
   expect(line({ level: "DEBUG", message: "thinking" })).toBeUndefined();

@@ -116,9 +116,9 @@ function createJobs({ ctx, receivers, pass }: Deployment) {
       pass(20 * SECOND);
     },
     /** Cancels the job of a key by an event, in a call that is not recorded. */
-    disown: (topic: string, key = "") => {
+    disown: async (topic: string, key = "") => {
       const at = ctx.clock();
-      return cancelByEvent(ctx, { id: `event ${key}`, topic, key, at, until: at });
+      await cancelByEvent(ctx, { id: `event ${key}`, topic, key, at, until: at });
     },
     /** Deletes the key item of a finished job, as TTL does. */
     forgetKeyOf: async (id: string) => {

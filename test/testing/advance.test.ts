@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { playUntil } from "../../src/testing/advance.ts";
+import { memoryNotices } from "../../src/testing/notices.ts";
 import { createWorld, HOUR, MINUTE, START, type World } from "../support/world.ts";
 
 const DAY = 24 * HOUR;
@@ -27,6 +28,8 @@ async function playYear(prepare: (world: World) => Promise<unknown>) {
     queues,
     schedules,
     ...consumer,
+    notices: memoryNotices(ctx, "world"),
+    apply: async () => {},
     idle: new Set<string>(),
     starts: new Map(),
   };

@@ -29,7 +29,7 @@ describe("a test queue", () => {
     [{ topics: 5 }, "topics must be an object with a topic for each name, got 5"],
     [
       { topics: {}, start: 0 },
-      'the test queue has an unknown option "start"; allowed are topics, schemas, now, seed, handlerTimeout',
+      'the test queue has an unknown option "start"; allowed are topics, schemas, now, seed, handlerTimeout, prefix',
     ],
     [{ topics: {}, seed: 1.5 }, "seed must be a whole number, got 1.5"],
     [{ topics: {}, seed: "1" }, 'seed must be a whole number, got "1"'],

@@ -3,6 +3,7 @@ import { MinutehandError } from "../../core/errors.ts";
 import { type Home, isFinished, isRunning } from "../../core/home.ts";
 import { tombstoneKey, ttl } from "../../core/item-keys.ts";
 import { ITEM_VERSION, type Tombstone } from "../../core/items.ts";
+import type { Applied } from "../../core/rule-effects.ts";
 import { changeOf } from "../../core/states.ts";
 import { diedAt } from "../../core/timeline.ts";
 import type { Context, Write } from "../ports.ts";
@@ -37,10 +38,10 @@ export type CancellingEvent = {
  * Cancels the job of a key as if somebody had cancelled it when the event happened, and leaves a tombstone, which also makes a repeat change
  * nothing: docs/internals/decisions/tombstones.md. A running job's run goes on, and no other follows. @throws `unavailable`
  */
-export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<void> {
+export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promise<Applied> {
   for (let i = 0; i < TRIES; i++) {
     const { item, holder, tombstone } = await readKeyHolder(ctx, event.topic, event.key, true);
-    if (tombstone && isDone(event, tombstone)) return;
+    if (tombstone && isDone(event, tombstone)) return { did: "nothing" };
     const live = holder && !isFinished(holder) ? holder : undefined;
     // rule: only-an-unmet-job-is-cancelled-ahead
     const until = holder && isMet(holder, event) ? endMet(event, live, tombstone) : event.until;
@@ -52,7 +53,8 @@ export async function cancelByEvent(ctx: Context, event: CancellingEvent): Promi
     const done = isEnded ? await end(ctx, live, together) : await write(ctx, together);
     if (!done) continue;
     if (event.at < until) ctx.report({ type: "tombstone", topic: event.topic, until });
-    return;
+    if (!isEnded) return { did: "no-job", ...(event.at < until && { until }) };
+    return { did: isRunning(live, ctx.clock()) ? "cancelling" : "cancelled", id: live.id };
   }
   throw new MinutehandError(
     "unavailable",

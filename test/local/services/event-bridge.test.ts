@@ -47,7 +47,13 @@ function listen(
     queueArns: [queue],
     ...rule,
   }));
-  eventBridge.start({ rules: specs, buses: ["shop-bus"], send, log: (line) => lines.push(line) });
+  eventBridge.start({
+    applyingQueues: new Set(),
+    rules: specs,
+    buses: ["shop-bus"],
+    send,
+    log: (line) => lines.push(line),
+  });
 }
 
 const reached = () => sent.map(([queue]) => queue).sort();

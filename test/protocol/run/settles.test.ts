@@ -10,7 +10,7 @@ import { fail, key, liveOrRunning, orders, pull, pullOne } from "../../support/s
 import { createWorld, HOUR, MINUTE, SECOND, type World } from "../../support/world.ts";
 
 /** An event cancels the job of the key. */
-function paid(world: World, topic: string): Promise<void> {
+function paid(world: World, topic: string): Promise<unknown> {
   const at = world.now();
   return cancelByEvent(world.ctx, { id: "e", topic, key, at, until: at });
 }
