@@ -1,3 +1,4 @@
+import { lengthText } from "./clock-words.ts";
 import { printable } from "./printable.ts";
 import { isLoggedError, shortFrame, traceLines, wholeTrace } from "./stack-trace.ts";
 
@@ -125,7 +126,7 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
     case "hand-over-failed":
       return `could not hand over ${count(event.jobs, "job")}: ${event.reason}`;
     case "started":
-      return `started attempt ${event.attempt}, ${event.lateMs} ms late${heldPart(event.heldMs)}`;
+      return `started attempt ${event.attempt}, ${wait(event.lateMs)} late${heldPart(event.heldMs)}`;
     case "parked":
       return `held ${count(event.jobs, "job")}: the topic is paused or at its limit`;
     case "released":
@@ -156,7 +157,12 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
 
 /** The part of a job's lateness that is intended. */
 function heldPart(heldMs: unknown): string {
-  return Number(heldMs) > 0 ? `, of that ${heldMs} ms held by a pause, a limit or a window` : "";
+  return Number(heldMs) > 0 ? `, of that ${wait(heldMs)} held by a pause, a limit or a window` : "";
+}
+
+/** In ms, to compare jobs that are on time, and from a minute on in larger units. */
+function wait(ms: unknown): string {
+  return Number(ms) < 60_000 ? `${ms} ms` : lengthText(Number(ms));
 }
 
 function count(number: unknown, one: string, many = `${one}s`): string {
