@@ -92,7 +92,7 @@ function withoutControls(text: string): string {
 }
 
 function formatLine(functionName: string, record: LogRecord | string, time: number): string | undefined {
-  const at = clock(time);
+  const at = timeOfDay(time);
   if (typeof record === "string")
     return record.trim() === "" ? undefined : `${at}  ${functionName}  ${shortened(record)}`;
   if ("_aws" in record) return undefined;
@@ -193,7 +193,7 @@ function shortened(line: string): string {
 
 /** `12:00:05.004` on the day of `now`, else `2026-03-12 12:00:05.004`. In local time. */
 function moment(time: number, now: number): string {
-  return date(time) === date(now) ? clock(time) : `${date(time)} ${clock(time)}`;
+  return date(time) === date(now) ? timeOfDay(time) : `${date(time)} ${timeOfDay(time)}`;
 }
 
 function date(time: number): string {
@@ -202,7 +202,8 @@ function date(time: number): string {
   return [year, ...[month, day].map((part) => String(part).padStart(2, "0"))].join("-");
 }
 
-function clock(time: number): string {
+/** In local time. */
+export function timeOfDay(time: number): string {
   const at = new Date(time);
   if (Number.isNaN(at.getTime())) return "--:--:--.---";
   const [hours, minutes, seconds] = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) =>
