@@ -1,0 +1,49 @@
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, vi } from "vitest";
+import { OWN_PROGRAM } from "../../local/app/sources.ts";
+import { type EmbeddedStack, startEmbeddedStack } from "../../local/embedded-stack.ts";
+import { ROOT } from "../deploy/environment.ts";
+import { PATIENCE_MS } from "../patience.ts";
+import { pythonTest } from "../support/python.ts";
+
+const arn = { parameter: "ReceiptArn" };
+const CONFIG = {
+  topics: { receipt: {} },
+  targets: { receipt: { arn, timeout: "5s", localHandler: "functions/send_receipt.handler" } },
+};
+const root = mkdtempSync(join(tmpdir(), "minutehand-plain-targets-"));
+const lines: string[] = [];
+let stack: EmbeddedStack;
+
+beforeAll(async () => {
+  mkdirSync(join(root, "functions"));
+  copyFileSync(join(ROOT, "examples/python-target/send_receipt.py"), join(root, "functions/send_receipt.py"));
+  writeFileSync(join(root, "minutehand.json"), JSON.stringify(CONFIG));
+  stack = await startEmbeddedStack({
+    ...{ port: 0, dataDir: join(root, "data"), memory: true, root, oneShard: true },
+    app: `node ${OWN_PROGRAM} template`,
+    log: (line) => lines.push(line),
+  });
+});
+
+afterAll(async () => {
+  await stack.stop();
+  rmSync(root, { recursive: true, force: true });
+});
+
+pythonTest("a target of minutehand.json runs its jobs from a Python file of this machine", async () => {
+  expect(lines.join("\n")).not.toContain("does not run here");
+  const job = { topic: "receipt", delay: 0, body: { orderId: "17", cents: 1250 } };
+  const filed = await fetch(`${stack.url}/jobs`, { method: "POST", body: JSON.stringify(job) });
+  const { id } = (await filed.json()) as { id: string };
+  await vi.waitFor(
+    async () => {
+      const read = await fetch(`${stack.url}/jobs/${id}`);
+      expect(await read.json()).toMatchObject({ state: "done", attempt: 1 });
+      expect(lines.join("\n")).toContain("receipt  receipt of order 17: 1250 cents, attempt 1");
+    },
+    { timeout: PATIENCE_MS, interval: 100 },
+  );
+});
