@@ -32,7 +32,8 @@ export function localFunction(
       `targets.${topic}.localHandler must name a file and its function, such as functions/send.handler for one of ${files}, is ${JSON.stringify(handler)}`,
     );
   }
-  return new LambdaFunction(stack, `Target-${topic}`, {
+  // The log names the function by this id.
+  return new LambdaFunction(stack, `${topic}Target`, {
     runtime,
     handler: basename(path) + handler.slice(dot),
     code: Code.fromAsset(dirname(path), { exclude: NOT_CODE, ignoreMode: IgnoreMode.GIT }),

@@ -48,7 +48,7 @@ pythonTest("a target of minutehand.json runs its jobs from a Python file of this
   await eventually(async () => {
     const read = await fetch(`${stack.url}/jobs/${id}`);
     expect(await read.json()).toMatchObject({ state: "done", attempt: 1 });
-    expect(lines.join("\n")).toContain("receipt of order 17: 1250 cents, attempt 1");
+    expect(lines.join("\n")).toContain("receiptTarget  receipt of order 17: 1250 cents, attempt 1");
   });
 });
 
