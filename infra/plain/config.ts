@@ -72,6 +72,7 @@ const API: Names<NonNullable<PlainConfig["api"]>> = {
   ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
 };
 const TARGET: Names<TargetConfig> = { arn: true, timeout: true, localHandler: true };
+export const TARGET_NAMES: readonly string[] = Object.keys(TARGET);
 const TEXTS = ["table", "eventBus", "encryptionKey", "alarmTopic"] as const;
 export const DEFAULT_STACK = "Minutehand";
 /** "Stack name", AWS CloudFormation User Guide. */
@@ -92,7 +93,7 @@ export function configFaults(given: unknown): string[] {
     ...unknownNames("the file", "property", config, CONFIG_NAMES),
     ...unknownNames("api", "property", config.api, Object.keys(API)),
     ...targets.flatMap(([topic, target]) =>
-      unknownNames(`targets.${topic}`, "property", target, Object.keys(TARGET)),
+      unknownNames(`targets.${topic}`, "property", target, TARGET_NAMES),
     ),
   ];
   if (unknown.length > 0) return unknown;
