@@ -80,7 +80,7 @@ function absentTargets(stack: StackSpec): string[] {
     const { MINUTEHAND_TARGET: target } = spec.environment;
     const isHere = stack.functions.some(({ arn }) => target === arn || target?.startsWith(`${arn}:`));
     if (target === undefined || isHere) return [];
-    return `the target of topic "${displayName(spec, stack)}" does not run here: its jobs fail, because the stack has no function ${target}`;
+    return `the target of topic "${displayName(spec, stack)}" does not run here: its jobs fail, because the stack has no function ${target}. Declare the function in the app, or name its code as "localHandler" of the target in minutehand.json`;
   });
 }
 

@@ -1,3 +1,4 @@
+import { lengthText } from "./clock-words.ts";
 import { printable } from "./printable.ts";
 import { isLoggedError, shortFrame, traceLines, wholeTrace } from "./stack-trace.ts";
 
@@ -91,7 +92,7 @@ function withoutControls(text: string): string {
 }
 
 function formatLine(functionName: string, record: LogRecord | string, time: number): string | undefined {
-  const at = clock(time);
+  const at = timeOfDay(time);
   if (typeof record === "string")
     return record.trim() === "" ? undefined : `${at}  ${functionName}  ${shortened(record)}`;
   if ("_aws" in record) return undefined;
@@ -126,7 +127,7 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
     case "hand-over-failed":
       return `could not hand over ${count(event.jobs, "job")}: ${event.reason}`;
     case "started":
-      return `started attempt ${event.attempt}, ${event.lateMs} ms late${heldPart(event.heldMs)}`;
+      return `started attempt ${event.attempt}, ${wait(event.lateMs)} late${heldPart(event.heldMs)}`;
     case "parked":
       return `held ${count(event.jobs, "job")}: the topic is paused or at its limit`;
     case "released":
@@ -165,7 +166,12 @@ function effectsOf(rules: unknown): string {
 
 /** The part of a job's lateness that is intended. */
 function heldPart(heldMs: unknown): string {
-  return Number(heldMs) > 0 ? `, of that ${heldMs} ms held by a pause, a limit or a window` : "";
+  return Number(heldMs) > 0 ? `, of that ${wait(heldMs)} held by a pause, a limit or a window` : "";
+}
+
+/** In ms, to compare jobs that are on time, and from a minute on in larger units. */
+function wait(ms: unknown): string {
+  return Number(ms) < 60_000 ? `${ms} ms` : lengthText(Number(ms));
 }
 
 function count(number: unknown, one: string, many = `${one}s`): string {
@@ -196,7 +202,7 @@ function shortened(line: string): string {
 
 /** `12:00:05.004` on the day of `now`, else `2026-03-12 12:00:05.004`. In local time. */
 function moment(time: number, now: number): string {
-  return date(time) === date(now) ? clock(time) : `${date(time)} ${clock(time)}`;
+  return date(time) === date(now) ? timeOfDay(time) : `${date(time)} ${timeOfDay(time)}`;
 }
 
 function date(time: number): string {
@@ -205,7 +211,8 @@ function date(time: number): string {
   return [year, ...[month, day].map((part) => String(part).padStart(2, "0"))].join("-");
 }
 
-function clock(time: number): string {
+/** In local time. */
+export function timeOfDay(time: number): string {
   const at = new Date(time);
   if (Number.isNaN(at.getTime())) return "--:--:--.---";
   const [hours, minutes, seconds] = [at.getHours(), at.getMinutes(), at.getSeconds()].map((part) =>

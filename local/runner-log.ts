@@ -1,5 +1,5 @@
 import { aheadText } from "./clock-words.ts";
-import type { LogLine } from "./log-lines.ts";
+import { type LogLine, timeOfDay } from "./log-lines.ts";
 import { type OrderedLines, orderLines } from "./ordered-lines.ts";
 import { createClock, type MovingClock } from "./services/clock.ts";
 
@@ -29,7 +29,7 @@ export function openRunnerLog(
   return {
     say: (text) => {
       const at = clock.now();
-      add({ text, at }, at);
+      add({ text: `${timeOfDay(at)}  ${text}`, at }, at);
     },
     add,
     flush,

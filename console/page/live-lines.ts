@@ -31,6 +31,6 @@ export function textOn(clock: string, { text }: Pick<LiveLine, "text">): string 
 }
 
 export function kindOf({ text }: Pick<LiveLine, "text">): "bad" | "good" | "" {
-  if (/ {2}(?:ERROR|WARN) {2}| {2}(?:failed|dead|threw|could not) |^warning/.test(text)) return "bad";
+  if (/ {2}(?:ERROR|WARN) {2}| {2}(?:failed|dead|threw|could not) | {2}warning: /.test(text)) return "bad";
   return / {2}done in attempt /.test(text) ? "good" : "";
 }

@@ -12,6 +12,11 @@ export type TargetConfig = {
   readonly arn: TextOrParameter;
   /** How long the function may run: no less than its own timeout, and 1 second to 14 minutes and 20 seconds. */
   readonly timeout: Duration;
+  /**
+   * The function's code on this machine, in Python or JavaScript, which `minutehand local` runs in place of the function. `functions/send.handler`
+   * is the function `handler` of `functions/send.py` or `functions/send.mjs`. The path begins at the folder of this file. The template does not contain the code.
+   */
+  readonly localHandler?: string;
 };
 
 type ForCdk = "api" | "table" | "eventBus" | "encryptionKey" | "alarmTopic" | "topicsFile";
@@ -66,7 +71,8 @@ export const CONFIG_NAMES: readonly string[] = Object.keys(NAMES);
 const API: Names<NonNullable<PlainConfig["api"]>> = {
   ...{ auth: true, throttlingRate: true, throttlingBurst: true, receiveConcurrency: true },
 };
-const TARGET: Names<TargetConfig> = { arn: true, timeout: true };
+const TARGET: Names<TargetConfig> = { arn: true, timeout: true, localHandler: true };
+export const TARGET_NAMES: readonly string[] = Object.keys(TARGET);
 const TEXTS = ["table", "eventBus", "encryptionKey", "alarmTopic"] as const;
 export const DEFAULT_STACK = "Minutehand";
 /** "Stack name", AWS CloudFormation User Guide. */
@@ -87,7 +93,7 @@ export function configFaults(given: unknown): string[] {
     ...unknownNames("the file", "property", config, CONFIG_NAMES),
     ...unknownNames("api", "property", config.api, Object.keys(API)),
     ...targets.flatMap(([topic, target]) =>
-      unknownNames(`targets.${topic}`, "property", target, Object.keys(TARGET)),
+      unknownNames(`targets.${topic}`, "property", target, TARGET_NAMES),
     ),
   ];
   if (unknown.length > 0) return unknown;
@@ -105,7 +111,7 @@ export function configFaults(given: unknown): string[] {
       ...inside("schedules", config.schedules),
       ...inside("targets", config.targets),
       ...TEXTS.map((name) => textCheck(name, config[name] ?? "")),
-      ...targets.map(([topic, target]) => textCheck(`targets.${topic}.arn`, Object(target).arn)),
+      ...targets.flatMap(([topic, target]) => targetChecks(`targets.${topic}`, Object(target))),
       ...Object.entries(Object(config.handlers)).map(([topic, file]) => ({
         holds: typeof file === "string",
         rule: `handlers.${topic} must be the path of a file`,
@@ -120,17 +126,28 @@ export function configFaults(given: unknown): string[] {
 /** Answers the config for a stack on this machine: with a new table, and with names in the place of parameters, which nobody gives there. */
 export function localConfig({ table: _, ...config }: PlainConfig): PlainConfig {
   const { targets = {}, eventBus, encryptionKey, alarmTopic } = config;
-  const named = ([topic, { arn, timeout }]: [string, TargetConfig]) => [
-    topic,
-    { arn: textOr("lambda", "function:", arn), timeout },
-  ];
   return {
     ...config,
-    targets: Object.fromEntries(Object.entries(targets).map(named)),
+    targets: mapTargets(targets, (target) => ({
+      ...target,
+      arn: textOr("lambda", "function:", target.arn),
+    })),
     ...(eventBus && { eventBus: typeof eventBus === "string" ? eventBus : eventBus.parameter }),
     ...(encryptionKey && { encryptionKey: textOr("kms", "key/", encryptionKey) }),
     ...(alarmTopic && { alarmTopic: textOr("sns", "", alarmTopic) }),
   };
+}
+
+/** Answers the config for a deployment: without the code that only this machine runs. */
+export function deployedConfig({ targets = {}, ...config }: PlainConfig): PlainConfig {
+  return { ...config, targets: mapTargets(targets, ({ arn, timeout }) => ({ arn, timeout })) };
+}
+
+function mapTargets(
+  targets: NonNullable<PlainConfig["targets"]>,
+  map: (target: TargetConfig) => TargetConfig,
+): NonNullable<PlainConfig["targets"]> {
+  return Object.fromEntries(Object.entries(targets).map(([topic, target]) => [topic, map(target)]));
 }
 
 function textOr(service: string, kind: string, given: TextOrParameter): string {
@@ -148,6 +165,16 @@ function objectCheck(at: string, actual: unknown): Check {
 
 function inside(at: string, values: unknown): Check[] {
   return Object.entries(Object(values)).map(([name, value]) => objectCheck(`${at}.${name}`, value));
+}
+
+function targetChecks(at: string, { arn, localHandler }: Readonly<Record<string, unknown>>): Check[] {
+  const handler = {
+    holds: localHandler === undefined || typeof localHandler === "string",
+    rule: `${at}.localHandler must name a file and its function`,
+    actual: localHandler,
+    allowed: "text such as functions/send.handler",
+  };
+  return [textCheck(`${at}.arn`, arn), handler];
 }
 
 function textCheck(at: string, actual: unknown): Check {

@@ -17,7 +17,8 @@ import { Topic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
 import { API_OUTPUT, DASHBOARD_OUTPUT, TABLE_OUTPUT } from "../../src/settings/stack-outputs.ts";
 import { DelayQueue, OF_FILE } from "../delay-queue.ts";
-import { DEFAULT_STACK, type PlainConfig, type TextOrParameter } from "./config.ts";
+import { DEFAULT_STACK, deployedConfig, type PlainConfig, type TextOrParameter } from "./config.ts";
+import { localFunction } from "./local-function.ts";
 
 /** The ids of the stack and of its queue. They are a part of the logical ids, so another id would replace all resources. */
 const STACK = "Minutehand";
@@ -53,7 +54,7 @@ export function plainTemplate(config: PlainConfig, folder: string): PlainTemplat
   try {
     // Without staging, the list of the assets names the folders of the bundles.
     const unstaged = { "aws:cdk:disable-asset-staging": true };
-    const { stack, handlers } = synthesise(config, folder, outdir, unstaged);
+    const { stack, handlers } = synthesise(deployedConfig(config), folder, outdir, unstaged);
     const warnings = stack.messages.filter(({ level }) => level === "warning");
     return {
       files: filesOf(stack.template, outdir, handlers),
@@ -108,10 +109,13 @@ function declareQueue(stack: Stack, config: PlainConfig, folder: string): Map<st
     ...(eventBus && { eventBus: EventBus.fromEventBusName(stack, "EventBus", textOf(eventBus)) }),
     ...(alarmTopic && { alarmTopic: Topic.fromTopicArn(stack, "AlarmTopic", textOf(alarmTopic)) }),
   });
-  for (const [topic, { arn, timeout }] of Object.entries(targets))
-    queue.addTarget(topic, LambdaFunction.fromFunctionArn(stack, `Function-${topic}`, textOf(arn)), {
-      timeout,
-    });
+  for (const [topic, { arn, timeout, localHandler: handler }] of Object.entries(targets)) {
+    const fn =
+      handler === undefined
+        ? LambdaFunction.fromFunctionArn(stack, `Function-${topic}`, textOf(arn))
+        : localFunction(stack, topic, { handler, folder, timeout });
+    queue.addTarget(topic, fn, { timeout });
+  }
   const topics = new Map<string, string>();
   for (const [topic, file] of Object.entries(handlers)) {
     const fn = queue.addHandler(topic, resolve(folder, file));

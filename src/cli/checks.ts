@@ -1,4 +1,4 @@
-import { aheadText } from "../../local/clock-words.ts";
+import { aheadText, lengthText } from "../../local/clock-words.ts";
 import type { Database } from "../../local/processes/database.ts";
 import type { RunnerRecord } from "../../local/runner-record.ts";
 import type { DeployedStack, StackReservations } from "../aws/account.ts";
@@ -85,9 +85,9 @@ export function judgeClock(skew: number, ahead: number): Check {
     const todo = "check that this URL is the API's";
     return { check: "clock", result: "warning", found: "the answer has no Date header", todo };
   }
-  const seconds = Math.floor(Math.abs(skew) / 1000);
+  const apart = Math.floor(Math.abs(skew) / 1000) * 1000;
   const found =
-    seconds === 0 ? "same time as the API" : `${seconds} s ${skew > 0 ? "ahead of" : "behind"} the API`;
+    apart === 0 ? "same time as the API" : `${lengthText(apart)} ${skew > 0 ? "ahead of" : "behind"} the API`;
   if (Math.abs(skew) <= CLOCK_SKEW_SEEN) return { check: "clock", result: "ok", found };
   const todo = "set this machine's clock: AWS refuses a signature whose time is wrong by five minutes";
   return { check: "clock", result: Math.abs(skew) < SKEW_REFUSED ? "warning" : "failed", found, todo };
@@ -99,7 +99,7 @@ export function isBehind(lag: number): boolean {
 
 /** How far the sweep is behind. `lag`: in s. Up to `USUAL_LAG` a sweep is on time, because the cursor of an idle shard is written every second minute. */
 export function sweepText(lag: number): string {
-  return isBehind(lag) ? `${Math.round(lag)} s behind` : "on time";
+  return isBehind(lag) ? `${lengthText(lag * 1000)} behind` : "on time";
 }
 
 export function judgeSweep(topics: readonly TopicReport[]): Check {

@@ -1,3 +1,4 @@
+import { lengthText } from "../../local/clock-words.ts";
 import type { JobSummary } from "../client/answers.ts";
 import type { Client } from "../client/client.ts";
 import { LATE_AFTER, NEAR_BY_ANY_CLOCK } from "../core/constants.ts";
@@ -113,7 +114,7 @@ export function startRun(api: Client, plan: Plan, { clock, wait }: Surroundings)
       await filing;
       for (const { tag } of parts.filter(({ isCancelled }) => isCancelled)) await cancel(tag);
       for (let now = clock(); now < last; now = clock()) {
-        onProgress(`the last job is due in ${Math.ceil((last - now) / SECOND)} s`);
+        onProgress(`the last job is due in ${lengthText(Math.ceil((last - now) / SECOND) * SECOND)}`);
         await wait(Math.min(LOOK_EVERY, last - now));
       }
       let found = await look();

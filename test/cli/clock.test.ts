@@ -30,7 +30,9 @@ async function serveClock(failure?: { status: number; message: string }) {
 test("shows the clock, and moves it by at most a day in each call", async () => {
   const { moves, receiver, env } = await serveClock();
   await using _ = receiver;
-  expect((await type(undefined, ["clock"], { env })).out).toContain("1970-01-01T00:00:00.000Z, 0 s ahead");
+  expect((await type(undefined, ["clock"], { env })).out).toContain(
+    "1970-01-01T00:00:00.000Z, the same time as this machine",
+  );
   expect(moves).toEqual([]);
   const { code, lines } = await type(undefined, ["clock", "+2d1h", "--json"], { env });
   expect({ code, lines }).toEqual({
@@ -38,6 +40,14 @@ test("shows the clock, and moves it by at most a day in each call", async () => 
     lines: [{ now: "1970-01-03T01:00:00.000Z", ahead: 2 * DAY + 3_600_000 }],
   });
   expect(moves).toEqual([{ by: DAY }, { by: DAY }, { by: 3_600_000 }]);
+});
+
+test("says in days, hours, minutes and seconds how far the clock is ahead", async () => {
+  const { receiver, env } = await serveClock();
+  await using _ = receiver;
+  expect((await type(undefined, ["clock", "+59m34s"], { env })).out).toContain(
+    "1970-01-01T00:59:34.000Z, 59m 34s ahead of this machine's",
+  );
 });
 
 test("says why the clock was not moved", async () => {

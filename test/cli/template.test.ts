@@ -152,6 +152,20 @@ test("a missing file and a missing folder are named", async () => {
   });
 });
 
+test.each(["functions/send", "functions/send.handler", "send.py", ".handler", ""])(
+  "as the app of `minutehand local` it refuses code that is not there: %s",
+  async (localHandler) => {
+    const targets = { work: { arn: "x", timeout: "1m", localHandler } };
+    write("minutehand.json", JSON.stringify({ topics: { work: {} }, targets }));
+    const env = { CDK_OUTDIR: join(folder, "assembly") };
+    const { code, err } = await type(undefined, ["template"], { folder, env });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining("targets.work.localHandler must name a file and its function, such as"),
+    });
+  },
+);
+
 test("as the app of `minutehand local` it writes an assembly, and prints nothing", async () => {
   const targets = { thumbnail: { arn: { parameter: "ThumbnailArn" }, timeout: "1m" } };
   const others = { eventBus: { parameter: "Bus" }, table: "jobs" };

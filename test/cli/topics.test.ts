@@ -34,7 +34,7 @@ describe("topics", () => {
     [0, "on time"],
     [57, "on time"],
     [149.6, "on time"],
-    [151.4, "151 s behind"],
+    [151.4, "2m 31s behind"],
   ])("a sweep lag of %d s is shown as %s", (lag, text) => {
     expect(sweepText(lag)).toBe(text);
   });

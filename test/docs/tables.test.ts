@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { CONFIG_NAMES } from "../../infra/plain/config.ts";
+import { CONFIG_NAMES, TARGET_NAMES } from "../../infra/plain/config.ts";
 import { SETTINGS } from "../../src/settings/topic-settings.ts";
 import { dashboardPicture } from "../../tools/site/dashboard-picture.ts";
 import { DOCS, pages } from "../../tools/site/docs.ts";
@@ -40,6 +40,7 @@ test("the JSON Schema is that of what `minutehand template` reads; `npm run docs
   expect(text).toBe(configSchemaText());
   const { properties, definitions } = JSON.parse(text);
   expect(Object.keys(properties).sort()).toEqual([...CONFIG_NAMES].sort());
+  expect(Object.keys(properties.targets.additionalProperties.properties)).toEqual(TARGET_NAMES);
   expect(Object.keys(definitions.topic.properties)).toEqual(SETTINGS.map(([name]) => name));
   for (const { description } of [properties.prefix, properties.targets, definitions.topic.properties.ttr])
     expect(description).toMatch(/^[A-Z]/);

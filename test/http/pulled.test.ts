@@ -35,6 +35,14 @@ describe("a pulled job", () => {
     expect((await call("POST", "/topics/work/receive")).json).toEqual({ jobs: [] });
   });
 
+  test("of a keyed job has its key, and no other does", async () => {
+    const { file, receive } = createApi();
+    await file({ topic: "work", delay: 0, key: "order-17" });
+    expect(await receive("work")).toMatchObject({ key: "order-17" });
+    await file({ topic: "work", delay: 0 });
+    expect(await receive("work")).not.toHaveProperty("key");
+  });
+
   test("of a schedule has the schedule's name and the occurrence's time", async () => {
     const { call, world } = createApi();
     await call("PUT", "/schedules/daily", { body: { expression: "@daily", topic: "work", body: 1 } });

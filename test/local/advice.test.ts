@@ -82,7 +82,7 @@ test("a target that the stack does not have is reported, and a version or an ali
     shop({ eventSources: [source], functions: [target("arn:aws:lambda:us-east-1:0:function:far")] }),
   );
   expect(lines).toEqual([
-    'warning: the target of topic "mail" does not run here: its jobs fail, because the stack has no function arn:aws:lambda:us-east-1:0:function:far',
+    'warning: the target of topic "mail" does not run here: its jobs fail, because the stack has no function arn:aws:lambda:us-east-1:0:function:far. Declare the function in the app, or name its code as "localHandler" of the target in minutehand.json',
   ]);
 });
 

@@ -21,6 +21,7 @@ test.each([
   ["moved", { dueAt: NOW, why: "retry" }, "moved to 12:00:05.004 (retry)"],
   ["cancelled", {}, "cancelled"],
   ["started", { attempt: 1, lateMs: 4, dueAt: NOW }, "started attempt 1, 4 ms late"],
+  ["started", { attempt: 1, lateMs: 3_574_004, dueAt: NOW }, "started attempt 1, 59m 34s late"],
   ["started", { attempt: 1, lateMs: 4, heldMs: 0, dueAt: NOW }, "started attempt 1, 4 ms late"],
   [
     "started",

@@ -16,7 +16,10 @@ const FORMS: Readonly<Record<string, Schema>> = {
   topics: { type: "object", minProperties: 1, additionalProperties: { $ref: "#/definitions/topic" } },
   targets: {
     type: "object",
-    additionalProperties: objectOf({ arn: TEXT_OR_PARAMETER, timeout: DURATION }, ["arn", "timeout"]),
+    additionalProperties: objectOf(
+      { arn: TEXT_OR_PARAMETER, timeout: DURATION, localHandler: { type: "string" } },
+      ["arn", "timeout"],
+    ),
   },
   handlers: { type: "object", additionalProperties: { type: "string" } },
   ...{ table: TEXT_OR_PARAMETER, eventBus: TEXT_OR_PARAMETER },

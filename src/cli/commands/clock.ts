@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { lengthText } from "../../../local/clock-words.ts";
 import { DAY } from "../../core/constants.ts";
 import { parseDuration } from "../../general/times.ts";
 import { isLoopback } from "../../settings/loopback.ts";
@@ -25,11 +26,9 @@ export function addClock(program: Command, open: Open): void {
         throw new UsageError(`clock needs a local stack: the clock of ${url} cannot be moved`);
       let clock = await callClock(url);
       for (const part of partsOf(move)) clock = await callClock(url, part);
-      const ahead = Math.round(clock.ahead / 1000);
-      await output.told(
-        clock,
-        `the clock of the local stack is at ${clock.now}, ${ahead} s ahead of this machine's`,
-      );
+      const ahead = Math.round(clock.ahead / 1000) * 1000;
+      const apart = ahead === 0 ? "the same time as" : `${lengthText(ahead)} ahead of`;
+      await output.told(clock, `the clock of the local stack is at ${clock.now}, ${apart} this machine's`);
     });
   examples(command, ["minutehand clock +1h", "minutehand clock next-job", "minutehand clock"]);
   command.addHelpText("after", ABOUT);

@@ -1,4 +1,5 @@
 import { Argument, type Command } from "commander";
+import { lengthText } from "../../../local/clock-words.ts";
 import { actorText } from "../../client/actor-text.ts";
 import type { Job } from "../../client/answers.ts";
 import type { Client } from "../../client/client.ts";
@@ -20,7 +21,7 @@ const HAPPENINGS: Column<Job["timeline"][number]>[] = [
   {
     head: "LATE",
     align: "right",
-    text: ({ lateness }) => (lateness === undefined ? undefined : `${lateness} s`),
+    text: ({ lateness }) => (lateness === undefined ? undefined : lengthText(lateness * 1000)),
   },
   { head: "BY", text: ({ by }) => by && actorText(by) },
   { head: "ERROR", text: ({ error }) => error },

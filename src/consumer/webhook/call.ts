@@ -53,6 +53,7 @@ export function callOf(
       "webhook-signature": sign({ url, id, now, body, sharedSecret: policy.sharedSecret }),
       "minutehand-topic": topic,
       "minutehand-attempt": String(job.attempt),
+      ...(job.key !== undefined && { "minutehand-key": job.key }),
       ...(job.schedule !== undefined && { "minutehand-schedule": job.schedule }),
       ...(job.scheduledFor !== undefined && { "minutehand-scheduled-for": job.scheduledFor }),
     },

@@ -10,6 +10,7 @@ const pulledJob = answer(
   "PulledJob",
   z.object({
     id: text,
+    key: z.exactOptional(text),
     receipt: text,
     attempt: count,
     dueAt: time,

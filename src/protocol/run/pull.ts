@@ -27,6 +27,7 @@ const PAST_VOID = 1000;
 /** The caller settles the job by its receipt until `leaseUntil`. Times are ms since the epoch. */
 export type Pulled = {
   id: string;
+  key?: string;
   receipt: string;
   attempt: number;
   dueAt: number;
@@ -296,10 +297,11 @@ function pulledOf(
   leaseUntil: number,
   bound: { token: string } | { topic: string; receivedAt: number },
 ): Pulled {
-  const { id, revision, attempt, body, headers, schedule, scheduledFor, traceparent } = job;
+  const { id, key, revision, attempt, body, headers, schedule, scheduledFor, traceparent } = job;
   const receipt = { v: 1, id, revision, attempt, handle, ...bound } as const;
   return {
     id,
+    ...(key === undefined ? {} : { key }),
     receipt: encodeReceipt(receipt),
     attempt,
     dueAt: Date.parse(job.dueAt),

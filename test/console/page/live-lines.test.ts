@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchingLines, textOn } from "../../../console/page/live-lines.ts";
+import { kindOf, matchingLines, textOn } from "../../../console/page/live-lines.ts";
 
 test("lines are found by a job's id or its beginning, and by a text, in upper or lower case", () => {
   const line = { number: 1, at: 0, topic: "work", job: "01ABC", text: "12:00:05.004  onWork  Paid" };
@@ -30,6 +30,12 @@ test("a line stays as it is if both clocks are the same, or if it begins with no
   const same = `${CLOCK}  work  job-1  enqueued, due 15:00:00.000`;
   expect(textOn(CLOCK, { text: same })).toBe(same);
   expect(textOn(CLOCK, { text: "the app is ready" })).toBe("the app is ready");
+});
+
+test("a warning of the runner is bad, also after a move of the clock", () => {
+  for (const moved of ["", "[+1h] "])
+    expect(kindOf({ text: `${moved}12:00:05.004  warning: no consumer` })).toBe("bad");
+  expect(kindOf({ text: "12:00:05.004  reloaded mail in 0.3 s" })).toBe("");
 });
 
 test("a time that a handler writes stays as it is", () => {

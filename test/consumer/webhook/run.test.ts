@@ -45,6 +45,11 @@ async function run(
 }
 
 describe("a run", () => {
+  it("of a keyed job has the key in a header", async () => {
+    const { call } = await run({ key: "order-17@de,=+~" });
+    expect(call.headers).toMatchObject({ "minutehand-key": "order-17@de,=+~" });
+  });
+
   it("of a schedule's job has the schedule and the occurrence's time in headers", async () => {
     const { call } = await run({ schedule: "daily", scheduledFor: "2026-03-01T09:00:00.000Z" });
     expect(call.headers).toMatchObject({

@@ -81,6 +81,13 @@ test("parameters take the place of ARNs and names, and may be shared", () => {
   expect(template.Outputs.CallsSecretArn?.Description).toBe("The secret of webhook topic calls");
 });
 
+test("code that only this machine runs is no part of the template", () => {
+  const target = { arn: "arn:aws:lambda:eu-west-1:123456789012:function:mail", timeout: "1m" } as const;
+  const config: PlainConfig = { topics: { mail: {} }, targets: { mail: target } };
+  const targets = { mail: { ...target, localHandler: "nowhere/mail.handler" } };
+  expect(made({ ...config, targets }).text).toBe(made(config).text);
+});
+
 test("functions may use the key of a table that was restored", () => {
   const encryptionKey = "arn:aws:kms:eu-west-1:123456789012:key/1ab";
   const { template, warnings } = made({ ...PULL, table: "shop-restored", encryptionKey });
@@ -125,6 +132,7 @@ test.each([
   [{ topics: {}, api: { authorizer: {} } }, 'api has an unknown property "authorizer"; allowed are auth'],
   [{ topics: {}, topicsFile: "x" }, 'the file has an unknown property "topicsFile"'],
   [{ topics: {}, targets: { a: { arn: 1 } } }, "targets.a.arn must be text, or name a parameter"],
+  [{ topics: {}, targets: { a: { arn: "x", localHandler: 1 } } }, "targets.a.localHandler must name a file"],
   [{ topics: {}, targets: { a: { lambda: "x" } } }, 'targets.a has an unknown property "lambda"'],
   [{ topics: {}, alarmTopic: { parameter: "a-b" } }, "alarmTopic must be text, or name a parameter"],
   [{ topics: {}, handlers: { a: {} } }, "handlers.a must be the path of a file, is {}; allowed: text"],

@@ -1,0 +1,42 @@
+import { existsSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { IgnoreMode, type Stack } from "aws-cdk-lib";
+import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
+import type { Duration } from "../../src/general/times.ts";
+import { cdkDurationOf } from "../app-duration.ts";
+
+/** The runner takes any version of Python and of Node for these. */
+const RUNTIMES = [
+  [".py", Runtime.PYTHON_3_13],
+  [".mjs", Runtime.NODEJS_24_X],
+  [".cjs", Runtime.NODEJS_24_X],
+  [".js", Runtime.NODEJS_24_X],
+] as const;
+/** What a folder with code may contain beside it. Folders whose names begin with a dot have the data of the local stack. */
+const NOT_CODE = [".*", "node_modules", "cdk.out", "venv", "__pycache__"];
+
+type Options = { readonly handler: string; readonly folder: string; readonly timeout: Duration };
+
+/** Declares the target of a topic from code of this machine, for `minutehand local`. Throws if `handler` names no file. */
+export function localFunction(
+  stack: Stack,
+  topic: string,
+  { handler, folder, timeout }: Options,
+): LambdaFunction {
+  const dot = handler.lastIndexOf(".");
+  const path = resolve(folder, handler.slice(0, Math.max(dot, 0)));
+  const [, runtime] = RUNTIMES.find(([ending]) => dot > 0 && existsSync(path + ending)) ?? [];
+  if (runtime === undefined) {
+    const files = RUNTIMES.map(([ending]) => `functions/send${ending}`).join(", ");
+    throw new Error(
+      `targets.${topic}.localHandler must name a file and its function, such as functions/send.handler for one of ${files}, is ${JSON.stringify(handler)}`,
+    );
+  }
+  // The log names the function by this id.
+  return new LambdaFunction(stack, `${topic}Target`, {
+    runtime,
+    handler: basename(path) + handler.slice(dot),
+    code: Code.fromAsset(dirname(path), { exclude: NOT_CODE, ignoreMode: IgnoreMode.GIT }),
+    timeout: cdkDurationOf(timeout),
+  });
+}
