@@ -2,7 +2,7 @@ import { isHolding } from "../../../src/client/holding.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import type { History } from "../../history.ts";
 import { SPARK_HOURS, useHistory } from "../history-reads.ts";
-import { minutesOf } from "../history-spans.ts";
+import { minutesOf, unknownOf } from "../history-spans.ts";
 import { heldJobs } from "../needs.ts";
 import { HistoryChart } from "../parts/history-chart.tsx";
 import { HistoryTable } from "../parts/history-table.tsx";
@@ -66,6 +66,8 @@ function Found({ report }: { report: TopicJson }) {
         {(answer) =>
           "why" in answer ? (
             <Why history={answer} />
+          ) : unknownOf(answer, topic).parts.includes("started") ? (
+            <Why history={unknownOf(answer, topic)} />
           ) : (
             <>
               <NowAndBefore report={report} history={answer} />
@@ -93,11 +95,13 @@ type MinutesProps = { readonly history: History; readonly topic: string; readonl
 function Minutes({ history, topic, hours }: MinutesProps) {
   const { to } = history;
   const from = to - hours * HOUR;
+  const unknown = unknownOf(history, topic);
   const minutes = minutesOf(history, topic).filter(({ at }) => at > from - MINUTE);
   return (
     <>
-      <HistoryChart {...{ from, to, minutes }} />
-      <HistoryTable minutes={minutes} />
+      {unknown.parts.length > 0 && <p class="quiet">Not all is known: {unknown.why}.</p>}
+      <HistoryChart {...{ from, to, minutes, unknown }} />
+      <HistoryTable {...{ minutes, unknown }} />
     </>
   );
 }
