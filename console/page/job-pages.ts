@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/preact-query";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { queries, REFRESH_MS, refetchEvery } from "./api.ts";
+import { clock } from "./clock.ts";
 import { type JobPage, type JobSelection, jobPage } from "./reads.ts";
 import { type ShownState, shownState } from "./shown-state.ts";
 
@@ -21,7 +22,10 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
   const pages = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) => jobPage(asked, pageParam, signal),
+    queryFn: async ({ pageParam, signal }): Promise<ReadPage> => {
+      const page = await jobPage(asked, pageParam, signal);
+      return { ...page, readAt: clock() };
+    },
     getNextPageParam: ({ cursor }) => cursor,
     // The lines of the selection before stay until those of a new selection are read, so that nothing moves under the pointer.
     placeholderData: (before) => before,
@@ -42,6 +46,8 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
     pages,
     jobs,
     lookedAt: lookedAt.length,
+    /** When the oldest of the pages was read. */
+    readAt: Math.min(...(data?.pages ?? []).map(({ readAt }) => readAt)),
     isMore: isPlaceholderData ? data?.pages.at(-1)?.cursor !== undefined : hasNextPage,
     /** Whether the list is from before an action. */
     isOld: isFetching && queries.getQueryState(queryKey)?.isInvalidated,
@@ -54,6 +60,9 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
     readAgain: () => void queries.resetQueries({ queryKey }),
   };
 }
+
+/** `readAt`: the queue's time, ms since the epoch. */
+type ReadPage = JobPage & { readonly readAt: number };
 
 function jobsIn(pages: readonly JobPage[], seen: ShownState | undefined) {
   const lookedAt = pages.flatMap((page) => page.jobs);

@@ -19,12 +19,15 @@ export function RetryingOf({ topic }: { topic: string }) {
     queryKey: ["retrying", topic],
     // The topic says how many jobs there are to be found.
     enabled: topics.data !== undefined,
-    queryFn: ({ signal }) => readRetrying(topic, clock(), signal),
+    queryFn: async ({ signal }) => {
+      const read = await readRetrying(topic, clock(), signal);
+      return { ...read, readAt: clock() };
+    },
     refetchInterval: ({ state }) => refetchEvery(everyByCount(state.data?.jobs.length ?? 0))({ state }),
   });
   return (
     <Loaded query={retrying} what={`the retrying jobs of ${topic}`}>
-      {({ jobs, until }) => (
+      {({ jobs, until, readAt }) => (
         <>
           <p role="status">
             {jobs.length === 0 ? (
@@ -43,7 +46,7 @@ export function RetryingOf({ topic }: { topic: string }) {
               </>
             )}
           </p>
-          {jobs.length > 0 && <RetryingGroups jobs={jobs} readAt={retrying.dataUpdatedAt} />}
+          {jobs.length > 0 && <RetryingGroups jobs={jobs} readAt={readAt} />}
         </>
       )}
     </Loaded>
@@ -60,7 +63,13 @@ function RetryingGroups({ jobs, readAt }: RetryingProps) {
       <AsOf readAt={readAt} axis={axis} what="failed last" />
       <ul class="groups">
         {groups.map((group) => (
-          <ErrorGroupItem key={group.name} group={group} axis={axis} more={<NextRetry jobs={group.jobs} />}>
+          <ErrorGroupItem
+            key={group.name}
+            group={group}
+            those="those that wait now"
+            axis={axis}
+            more={<NextRetry jobs={group.jobs} />}
+          >
             <Rows rows={group.jobs} keyOf={({ id }) => id} height={48} label={`Retrying jobs: ${group.name}`}>
               {(job) => <JobLine job={job} />}
             </Rows>

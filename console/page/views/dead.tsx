@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api, refetchEvery } from "../api.ts";
+import { clock } from "../clock.ts";
 import { axisOf, groupByError } from "../error-groups.ts";
 import { choose, chosenIds, DeadGroup } from "../parts/dead-group.tsx";
 import { AsOf } from "../parts/error-group.tsx";
@@ -111,15 +112,18 @@ function DeadOf({ topic }: { topic: string }) {
   const [most, setMost] = useState(READ_JOBS);
   const dead = useQuery({
     queryKey: ["dead", topic, most],
-    queryFn: ({ signal }) => firstOf(api.dead(topic, { signal, pageSize: 1000 }), most),
+    queryFn: async ({ signal }) => {
+      const jobs = await firstOf(api.dead(topic, { signal, pageSize: 1000 }), most);
+      return { jobs, readAt: clock() };
+    },
     // The groups stay while more jobs are read.
     placeholderData: (before) => before,
-    refetchInterval: ({ state }) => refetchEvery(everyByCount(state.data?.length ?? 0))({ state }),
+    refetchInterval: ({ state }) => refetchEvery(everyByCount(state.data?.jobs.length ?? 0))({ state }),
   });
   const { isPlaceholderData } = dead;
   return (
     <Loaded query={dead} what={`the dead jobs of ${topic}`}>
-      {(jobs) =>
+      {({ jobs, readAt }) =>
         jobs.length === 0 ? (
           <Empty>
             <p>
@@ -132,7 +136,7 @@ function DeadOf({ topic }: { topic: string }) {
             jobs={jobs}
             isPart={jobs.length >= most || isPlaceholderData}
             readMore={most === READ_JOBS ? () => setMost(MORE_JOBS) : undefined}
-            readAt={dead.dataUpdatedAt}
+            readAt={isPlaceholderData ? undefined : readAt}
           />
         )
       }
@@ -146,8 +150,8 @@ type DeadJobsProps = {
   /** Whether there are newer dead jobs, which were not read. */
   readonly isPart: boolean;
   readonly readMore: (() => void) | undefined;
-  /** ms since the epoch. */
-  readonly readAt: number;
+  /** The queue's time, ms since the epoch. `undefined`: others are being read. */
+  readonly readAt: number | undefined;
 };
 
 function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {

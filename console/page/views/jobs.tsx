@@ -70,7 +70,7 @@ type StatusProps = {
 };
 
 function Status({ listed, pageCount, seen }: StatusProps) {
-  const { pages, jobs, lookedAt, isOld, readAgain } = listed;
+  const { pages, jobs, lookedAt, readAt, isOld, readAgain } = listed;
   const [query] = useSearch();
   const { from, to } = query;
   const { hasNextPage, isPlaceholderData } = pages;
@@ -94,7 +94,7 @@ function Status({ listed, pageCount, seen }: StatusProps) {
       {pageCount > REFRESHED_PAGES && !isPlaceholderData && (
         <>
           {" "}
-          As of <Time at={pages.dataUpdatedAt} show="time" />.{" "}
+          As of <Time at={readAt} show="time" />.{" "}
           <button type="button" onClick={readAgain}>
             Read again
           </button>
