@@ -81,6 +81,13 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
   for (const { timeline } of jobs) expect(timeline).toContainEqual(expect.objectContaining({ by }));
 });
 
+test("each topic says its largest kinds of errors, and when the newest of their jobs died", async () => {
+  const page = await browser.open("/console/dead");
+  const line = page.locator(".links > li").filter({ hasText: `${topic}: ` });
+  const kind = line.getByRole("listitem").filter({ hasText: "1 × the shop answered 503" });
+  await kind.getByText(/, newest (now|.* ago)$/).waitFor();
+});
+
 test("a group that moves in the list keeps the focus, and the view says from when it is", async () => {
   const page = await browser.open(`/console/dead?topic=${topic}`);
   await page.getByText(new RegExp(`^As of ${TIME} `)).waitFor();

@@ -5,6 +5,8 @@ import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api, refetchEvery } from "../api.ts";
 import { clock } from "../clock.ts";
 import { axisOf, groupByError } from "../error-groups.ts";
+import { newestErrorText } from "../needs.ts";
+import { DeadErrors } from "../parts/dead-errors.tsx";
 import { choose, chosenIds, DeadGroup } from "../parts/dead-group.tsx";
 import { AsOf } from "../parts/error-group.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
@@ -73,6 +75,7 @@ function AllTopics({ isRetrying }: { isRetrying: boolean }) {
                 >
                   {topic.topic}: {countText(topic, isRetrying)}
                 </a>
+                {isRetrying ? <NewestError topic={topic} /> : <DeadErrors topic={topic} hasTimes />}
               </li>
             ))}
           </ul>
@@ -80,6 +83,11 @@ function AllTopics({ isRetrying }: { isRetrying: boolean }) {
       }}
     </Loaded>
   );
+}
+
+function NewestError({ topic: { retrying } }: { topic: TopicJson }) {
+  const { error, failedAt } = retrying;
+  return error === undefined ? null : <p class="quiet">{newestErrorText(error, failedAt)}</p>;
 }
 
 function countOf({ depths, retrying }: TopicJson, isRetrying: boolean): number {
