@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { ASK, HISTORY_PATH } from "../../console/about.ts";
-import type { HistoryAnswer, HistoryMinute, ReadHistory } from "../../console/history.ts";
+import type { History, HistoryAnswer, HistoryMinute, ReadHistory } from "../../console/history.ts";
 import { answerHistory } from "../../console/own-answers.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
@@ -146,6 +146,24 @@ test("without a history, the views say why", async () => {
   await page.getByRole("button", { name: "Pause work …" }).waitFor();
   await page.getByRole("link", { name: "Overview", exact: true }).click();
   await page.getByText(`There is no history: ${why}.`).waitFor();
+});
+
+test("what the server could not read is unknown, and not 0", async () => {
+  const why = "CloudWatch did not give all values of the metric Failed (Sum): InternalError";
+  const page = await open("/console/topics/work?hours=1", async (asked) => {
+    const known = (await slower(asked)) as History;
+    const topics = known.topics.map((topic) => ({ ...topic, unknown: { parts: ["failed" as const], why } }));
+    return { ...known, topics };
+  });
+  await page.getByText(`Not all is known: ${why}.`).waitFor();
+  await page.getByText(/: 12 started, unknown failed, 0 died, p50 900 ms, p99 2.7 s late$/).waitFor();
+  await page
+    .getByRole("img", { name: /^Jobs in 61 minutes: \d+ started, unknown failed, 1 died$/ })
+    .waitFor();
+  await page.getByRole("link", { name: "Overview", exact: true }).click();
+  await page
+    .getByRole("img", { name: /; in the last 10 minutes 1\d\d started, unknown failed, 1 died: CloudWatch/ })
+    .waitFor();
 });
 
 test("a topic that does not exist leads to those that do", async () => {
