@@ -22,10 +22,7 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
   const pages = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,
-    queryFn: async ({ pageParam, signal }): Promise<ReadPage> => {
-      const page = await jobPage(asked, pageParam, signal);
-      return { ...page, readAt: clock() };
-    },
+    queryFn: ({ pageParam, signal }) => readPage(asked, pageParam, signal),
     getNextPageParam: ({ cursor }) => cursor,
     // The lines of the selection before stay until those of a new selection are read, so that nothing moves under the pointer.
     placeholderData: (before) => before,
@@ -64,7 +61,16 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
 /** `readAt`: the queue's time, ms since the epoch. */
 type ReadPage = JobPage & { readonly readAt: number };
 
-function jobsIn(pages: readonly JobPage[], seen: ShownState | undefined) {
+async function readPage(
+  asked: JobSelection,
+  cursor: string | undefined,
+  signal: AbortSignal,
+): Promise<ReadPage> {
+  const page = await jobPage(asked, cursor, signal);
+  return { ...page, readAt: clock() };
+}
+
+function jobsIn(pages: readonly ReadPage[], seen: ShownState | undefined) {
   const lookedAt = pages.flatMap((page) => page.jobs);
   const jobs = seen === undefined ? lookedAt : lookedAt.filter((job) => shownState(job) === seen);
   return { lookedAt, jobs };

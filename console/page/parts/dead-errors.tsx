@@ -3,7 +3,6 @@ import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api } from "../api.ts";
 import { groupByError } from "../error-groups.ts";
 import { firstOf } from "../reads.ts";
-import "./dead-errors.css";
 import { Time } from "./time.tsx";
 
 const NAMED_KINDS = 3;
