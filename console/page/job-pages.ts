@@ -31,7 +31,7 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
       refetchEvery(Math.max(REFRESH_MS, 5000))({ state }),
   });
   const { fetchNextPage, hasNextPage, isFetching, isFetchingNextPage, isPlaceholderData, data } = pages;
-  const { lookedAt, jobs } = useMemo(() => jobsIn(data?.pages ?? [], seen), [data, seen]);
+  const { lookedAt, jobs, readAt } = useMemo(() => jobsIn(data?.pages ?? [], seen), [data, seen]);
   const isEnough = seen !== undefined && lookedAt.length >= mostLookedAt;
   const readOn = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage && !isEnough) void fetchNextPage();
@@ -40,11 +40,8 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
     if (jobs.length < FIRST_JOBS && !isStopped) readOn();
   }, [jobs.length, isStopped, readOn]);
   return {
-    pages,
-    jobs,
+    ...{ pages, jobs, readAt },
     lookedAt: lookedAt.length,
-    /** When the oldest of the pages was read. */
-    readAt: Math.min(...(data?.pages ?? []).map(({ readAt }) => readAt)),
     isMore: isPlaceholderData ? data?.pages.at(-1)?.cursor !== undefined : hasNextPage,
     /** Whether the list is from before an action. */
     isOld: isFetching && queries.getQueryState(queryKey)?.isInvalidated,
@@ -73,5 +70,7 @@ async function readPage(
 function jobsIn(pages: readonly ReadPage[], seen: ShownState | undefined) {
   const lookedAt = pages.flatMap((page) => page.jobs);
   const jobs = seen === undefined ? lookedAt : lookedAt.filter((job) => shownState(job) === seen);
-  return { lookedAt, jobs };
+  /** When the oldest of the pages was read. */
+  const readAt = Math.min(...pages.map((page) => page.readAt));
+  return { lookedAt, jobs, readAt };
 }
