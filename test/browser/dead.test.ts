@@ -34,6 +34,7 @@ beforeAll(async () => {
 
 test("jobs of a group are chosen as a range, and stay chosen in the open group after a look at one", async () => {
   const page = await browser.open(`/console/dead?topic=${topic}`);
+  await page.getByText(/^first of those that are dead now: .* ago$/).waitFor();
   await page.getByText("6 × no order … in the shop").click();
   const boxes = page.getByRole("checkbox", { name: /^Choose / });
   await boxes.nth(1).click();

@@ -86,7 +86,7 @@ function Summary({ group, those, axis, isPart, more }: SummaryProps) {
         </span>
         {jobs.length > 1 && (
           <span>
-            first of {those} <Time at={first} show="distance" />
+            first of {those}: <Time at={first} show="distance" />
           </span>
         )}
         {rate !== "" && <span>{rate}</span>}
