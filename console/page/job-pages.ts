@@ -1,7 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/preact-query";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { queries, REFRESH_MS, refetchEvery } from "./api.ts";
-import { clock } from "./clock.ts";
 import { type JobPage, type JobSelection, jobPage } from "./reads.ts";
 import { type ShownState, shownState } from "./shown-state.ts";
 
@@ -22,7 +21,7 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
   const pages = useInfiniteQuery({
     queryKey,
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) => readPage(asked, pageParam, signal),
+    queryFn: ({ pageParam, signal }) => jobPage(asked, pageParam, signal),
     getNextPageParam: ({ cursor }) => cursor,
     // The lines of the selection before stay until those of a new selection are read, so that nothing moves under the pointer.
     placeholderData: (before) => before,
@@ -31,7 +30,7 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
       refetchEvery(Math.max(REFRESH_MS, 5000))({ state }),
   });
   const { fetchNextPage, hasNextPage, isFetching, isFetchingNextPage, isPlaceholderData, data } = pages;
-  const { lookedAt, jobs, readAt } = useMemo(() => jobsIn(data?.pages ?? [], seen), [data, seen]);
+  const { lookedAt, jobs } = useMemo(() => jobsIn(data?.pages ?? [], seen), [data, seen]);
   const isEnough = seen !== undefined && lookedAt.length >= mostLookedAt;
   const readOn = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage && !isEnough) void fetchNextPage();
@@ -40,7 +39,8 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
     if (jobs.length < FIRST_JOBS && !isStopped) readOn();
   }, [jobs.length, isStopped, readOn]);
   return {
-    ...{ pages, jobs, readAt },
+    pages,
+    jobs,
     lookedAt: lookedAt.length,
     isMore: isPlaceholderData ? data?.pages.at(-1)?.cursor !== undefined : hasNextPage,
     /** Whether the list is from before an action. */
@@ -55,22 +55,8 @@ export function useJobPages(asked: JobSelection, seen: ShownState | undefined) {
   };
 }
 
-/** `readAt`: the queue's time, ms since the epoch. */
-type ReadPage = JobPage & { readonly readAt: number };
-
-async function readPage(
-  asked: JobSelection,
-  cursor: string | undefined,
-  signal: AbortSignal,
-): Promise<ReadPage> {
-  const page = await jobPage(asked, cursor, signal);
-  return { ...page, readAt: clock() };
-}
-
-function jobsIn(pages: readonly ReadPage[], seen: ShownState | undefined) {
+function jobsIn(pages: readonly JobPage[], seen: ShownState | undefined) {
   const lookedAt = pages.flatMap((page) => page.jobs);
   const jobs = seen === undefined ? lookedAt : lookedAt.filter((job) => shownState(job) === seen);
-  /** When the oldest of the pages was read. */
-  const readAt = Math.min(...pages.map((page) => page.readAt));
-  return { lookedAt, jobs, readAt };
+  return { lookedAt, jobs };
 }

@@ -2,6 +2,7 @@ import { beforeAll, expect, inject, test } from "vitest";
 import type { JobSummary } from "../../src/client/answers.ts";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { clockOff } from "./clock-off.ts";
 import { giveReason } from "./give-reason.ts";
 import { TIME } from "./time-text.ts";
 
@@ -87,6 +88,16 @@ test("each topic says its largest kinds of errors, and when the newest of their 
   const line = page.locator(".links > li").filter({ hasText: `${topic}: ` });
   const kind = line.getByRole("listitem").filter({ hasText: "1 × the shop answered 503" });
   await kind.getByText(/, newest (now|.* ago)$/).waitFor();
+});
+
+test("with a clock that is a day off, the view says from when it is by the queue's clock", async () => {
+  const page = await browser.open("/console/enqueue");
+  await page.addInitScript(clockOff(24 * 60 * 60_000));
+  const before = Date.now();
+  await page.goto(`${inject("stackUrl")}/console/dead?topic=${topic}`);
+  const text = page.getByText(new RegExp(`^As of ${TIME} `));
+  const readAt = async () => Date.parse((await text.locator("time").first().getAttribute("datetime")) ?? "");
+  await expect.poll(async () => Math.abs((await readAt()) - before)).toBeLessThan(60_000);
 });
 
 test("a group that moves in the list keeps the focus, and the view says from when it is", async () => {

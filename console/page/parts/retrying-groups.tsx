@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/preact-query";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { refetchEvery } from "../api.ts";
 import { jobsText } from "../bulk-calls.ts";
-import { clock } from "../clock.ts";
+import { clock, queueTime } from "../clock.ts";
 import { axisOf, groupByError } from "../error-groups.ts";
 import { everyByCount, useTopics } from "../reads.ts";
 import { readRetrying } from "../retrying-jobs.ts";
@@ -19,15 +19,12 @@ export function RetryingOf({ topic }: { topic: string }) {
     queryKey: ["retrying", topic],
     // The topic says how many jobs there are to be found.
     enabled: topics.data !== undefined,
-    queryFn: async ({ signal }) => {
-      const read = await readRetrying(topic, clock(), signal);
-      return { ...read, readAt: clock() };
-    },
+    queryFn: ({ signal }) => readRetrying(topic, clock(), signal),
     refetchInterval: ({ state }) => refetchEvery(everyByCount(state.data?.jobs.length ?? 0))({ state }),
   });
   return (
     <Loaded query={retrying} what={`the retrying jobs of ${topic}`}>
-      {({ jobs, until, readAt }) => (
+      {({ jobs, until }) => (
         <>
           <p role="status">
             {jobs.length === 0 ? (
@@ -46,7 +43,7 @@ export function RetryingOf({ topic }: { topic: string }) {
               </>
             )}
           </p>
-          {jobs.length > 0 && <RetryingGroups jobs={jobs} readAt={readAt} />}
+          {jobs.length > 0 && <RetryingGroups jobs={jobs} readAt={queueTime(retrying.dataUpdatedAt)} />}
         </>
       )}
     </Loaded>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api, refetchEvery } from "../api.ts";
-import { clock } from "../clock.ts";
+import { queueTime } from "../clock.ts";
 import { axisOf, groupByError } from "../error-groups.ts";
 import { newestErrorText } from "../needs.ts";
 import { DeadErrors } from "../parts/dead-errors.tsx";
@@ -120,18 +120,15 @@ function DeadOf({ topic }: { topic: string }) {
   const [most, setMost] = useState(READ_JOBS);
   const dead = useQuery({
     queryKey: ["dead", topic, most],
-    queryFn: async ({ signal }) => {
-      const jobs = await firstOf(api.dead(topic, { signal, pageSize: 1000 }), most);
-      return { jobs, readAt: clock() };
-    },
+    queryFn: ({ signal }) => firstOf(api.dead(topic, { signal, pageSize: 1000 }), most),
     // The groups stay while more jobs are read.
     placeholderData: (before) => before,
-    refetchInterval: ({ state }) => refetchEvery(everyByCount(state.data?.jobs.length ?? 0))({ state }),
+    refetchInterval: ({ state }) => refetchEvery(everyByCount(state.data?.length ?? 0))({ state }),
   });
   const { isPlaceholderData } = dead;
   return (
     <Loaded query={dead} what={`the dead jobs of ${topic}`}>
-      {({ jobs, readAt }) =>
+      {(jobs) =>
         jobs.length === 0 ? (
           <Empty>
             <p>
@@ -144,7 +141,7 @@ function DeadOf({ topic }: { topic: string }) {
             jobs={jobs}
             isPart={jobs.length >= most || isPlaceholderData}
             readMore={most === READ_JOBS ? () => setMost(MORE_JOBS) : undefined}
-            readAt={isPlaceholderData ? undefined : readAt}
+            readAt={isPlaceholderData ? undefined : queueTime(dead.dataUpdatedAt)}
           />
         )
       }
