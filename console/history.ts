@@ -26,13 +26,27 @@ export type HistoryMinute = {
   readonly steps?: readonly number[];
 };
 
+/** What the server may not know of a topic. `started`: then it knows nothing of the topic. */
+export type HistoryPart = "started" | "failed" | "dead" | "steps";
+
+/** `why`: a part of a sentence that says why the server does not know these. In the minutes they are 0. */
+export type Unknown = { readonly parts: readonly HistoryPart[]; readonly why: string };
+
+export type TopicHistory = {
+  readonly topic: string;
+  /** In the order of their times. A minute without events is absent. */
+  readonly minutes: readonly HistoryMinute[];
+  /** Absent: the server knows everything. */
+  readonly unknown?: Unknown;
+};
+
 export type History = {
   /** From when on the server knows what happened, ms since the epoch. */
   readonly from: number;
   /** The server's present time on the queue's clock, ms since the epoch. */
   readonly to: number;
-  /** In the order of their times. A minute without events is absent. */
-  readonly topics: readonly { readonly topic: string; readonly minutes: readonly HistoryMinute[] }[];
+  /** Those of which the server knows something, or knows why not. */
+  readonly topics: readonly TopicHistory[];
 };
 
 /** `why`: a sentence that says why the server knows no history. */

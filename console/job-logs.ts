@@ -28,16 +28,22 @@ export function createJobLogs(): JobLogs {
   const failed = new Map<string, JobLog>();
   const others = new Map<string, JobLog>();
   const runs = new Map<number, ReadonlySet<string>>();
+  /** Whether the lines of any job were dropped: they can have been those of a job that has none now. */
+  let hasDropped = false;
 
   function of(job: string): JobLog {
-    return failed.get(job) ?? others.get(job) ?? { lines: [], isWhole: true };
+    return failed.get(job) ?? others.get(job) ?? { lines: [], isWhole: !hasDropped };
   }
 
-  function addTo(job: string, line: JobLogLine, isFailure: boolean): void {
-    const log = withLine(of(job), line);
-    const hasFailed = failed.has(job) || isFailure;
+  function addTo(job: string, line: JobLogLine, event = ""): void {
+    const before = of(job);
+    // No line of a job is older than that of its filing.
+    const isWhole = before.isWhole || (before.lines.length === 0 && event === "enqueued");
+    const log = withLine({ ...before, isWhole }, line);
+    const hasFailed = failed.has(job) || FAILURES.includes(event);
     others.delete(job);
-    keep(hasFailed ? failed : others, job, log, hasFailed ? FAILED_JOBS : OTHER_JOBS);
+    const isDropped = keep(hasFailed ? failed : others, job, log, hasFailed ? FAILED_JOBS : OTHER_JOBS);
+    hasDropped ||= isDropped;
   }
 
   return {
@@ -48,21 +54,21 @@ export function createJobLogs(): JobLogs {
       const running = (pid === undefined ? undefined : runs.get(pid)) ?? new Set();
       if (job === undefined) {
         const isShared = running.size > 1;
-        for (const one of running) addTo(one, { ...line, ...(isShared && { isShared }) }, false);
+        for (const one of running) addTo(one, { ...line, ...(isShared && { isShared }) });
         return;
       }
-      addTo(job, line, FAILURES.includes(event));
+      addTo(job, line, event);
       if (pid !== undefined) keep(runs, pid, runningAfter(running, job, event), PROCESSES);
     },
   };
 }
 
-/** A map begins with the entry that was heard of longest ago. */
-function keep<Key, Value>(entries: Map<Key, Value>, key: Key, value: Value, most: number): void {
+/** A map begins with the entry that was heard of longest ago. Answers whether that one was dropped. */
+function keep<Key, Value>(entries: Map<Key, Value>, key: Key, value: Value, most: number): boolean {
   entries.delete(key);
   entries.set(key, value);
   const [oldest] = entries.keys();
-  if (entries.size > most && oldest !== undefined) entries.delete(oldest);
+  return entries.size > most && oldest !== undefined && entries.delete(oldest);
 }
 
 function runningAfter(running: ReadonlySet<string>, job: string, event: string): ReadonlySet<string> {

@@ -63,9 +63,10 @@ export function createLocalHistory(clock: () => number): LocalHistory {
 
 type Event = NonNullable<LogLine["event"]>;
 
-/** A retry starts late on purpose. */
-function isCounted({ type, attempt }: Event): boolean {
-  return type === "failed" || type === "dead" || (type === "started" && attempt === 1);
+/** A retry starts late on purpose, and a run that a throttled target did not start is no attempt. */
+function isCounted({ type, attempt, isThrottled }: Event): boolean {
+  if (type === "failed") return isThrottled !== true;
+  return type === "dead" || (type === "started" && attempt === 1);
 }
 
 function count(counted: Counted, { type, lateMs, heldMs }: Event): void {

@@ -142,7 +142,7 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
     case "threw":
       return `threw in attempt ${event.attempt}`;
     case "failed":
-      return `failed attempt ${event.attempt}: ${event.error}`;
+      return `${event.isThrottled ? "could not begin" : "failed"} attempt ${event.attempt}: ${event.error}`;
     case "dead":
       return `dead after attempt ${event.attempt}: ${event.error}`;
     case "event-applied":

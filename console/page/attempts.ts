@@ -1,3 +1,4 @@
+import { THROTTLED } from "../../src/core/thrown.ts";
 import type { JobJson } from "../../src/http/answers/jobs.ts";
 
 type Event = JobJson["timeline"][number];
@@ -8,11 +9,13 @@ export type Attempt = {
   readonly started?: string;
   readonly lateness?: number;
   readonly took?: number;
-  readonly outcome: "running" | "done" | "failed" | "dead" | "asked to run again" | "not heard of";
+  readonly outcome: Outcome;
   readonly error?: string;
 };
 
-const OUTCOMES: Readonly<Partial<Record<Event["event"], Attempt["outcome"]>>> = {
+type Outcome = "running" | "done" | "failed" | "dead" | "asked to run again" | "throttled" | "not heard of";
+
+const OUTCOMES: Readonly<Partial<Record<Event["event"], Outcome>>> = {
   done: "done",
   failed: "failed",
   dead: "dead",
@@ -24,17 +27,21 @@ export function attemptsOf({ timeline, state }: Pick<JobJson, "timeline" | "stat
   const attempts = timeline.flatMap((event, index) => {
     if (event.event === "claimed") return attemptFrom(event, timeline[index + 1], state);
     const before = timeline[index - 1];
-    const outcome = OUTCOMES[event.event];
+    const outcome = outcomeOf(event);
     if (outcome === undefined || event.attempt === undefined || before?.event === "claimed") return [];
     return { attempt: event.attempt, outcome, ...(event.error !== undefined && { error: event.error }) };
   });
   return attempts.reverse();
 }
 
+function outcomeOf({ event, error }: Event): Outcome | undefined {
+  return event === "failed" && error?.startsWith(THROTTLED) ? "throttled" : OUTCOMES[event];
+}
+
 function attemptFrom(start: Event, next: Event | undefined, state: JobJson["state"]): Attempt[] {
   const { attempt = 0, at: started, lateness } = start;
   const begun = { attempt, started, ...(lateness !== undefined && { lateness }) };
-  const outcome = next && OUTCOMES[next.event];
+  const outcome = next && outcomeOf(next);
   if (next === undefined && state === "running") return [{ ...begun, outcome: "running" }];
   if (next === undefined || outcome === undefined) return [{ ...begun, outcome: "not heard of" }];
   const took = Date.parse(next.at) - Date.parse(started);

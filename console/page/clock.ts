@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { clockOff } from "../../src/general/clock-off.ts";
 
 /** How many ms the clock of the local stack was moved ahead of this machine's. A deployed queue has the machine's time. */
 export const ahead = signal(0);
@@ -16,8 +17,7 @@ ahead.subscribe(() => {
  * answered now. Each time between these two may be right, because an answer can be slow.
  */
 export function learnTime(at: string, sent: number): void {
-  const answered = Date.parse(at);
-  const off = Math.min(answered - queueTime(sent), 0) + Math.max(answered - clock(), 0);
+  const off = clockOff(Date.parse(at), queueTime(sent), clock());
   if (Math.abs(off) > LEAST_WRONG) wrong.value += off;
 }
 

@@ -1,4 +1,5 @@
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
+import { namesOfAlike } from "./alike.ts";
 import { kindOf } from "./error-kind.ts";
 import { DAY, HOUR, MINUTE } from "./times.ts";
 
@@ -12,9 +13,20 @@ export type ErrorGroup = {
   readonly last: number;
 };
 
-/** Groups failed jobs by the kinds of their errors, the largest group first. */
+/** Groups failed jobs of a topic by the kinds of their errors, the largest group first. */
 export function groupByError(jobs: readonly JobSummary[]): ErrorGroup[] {
-  const groups = Map.groupBy(jobs, ({ lastError = "" }) => knownKindOf(lastError));
+  const known = grouped.get(jobs) ?? groupsOf(jobs);
+  grouped.set(jobs, known);
+  return known;
+}
+
+/** A view is drawn again each second, with the same jobs. */
+const grouped = new WeakMap<readonly JobSummary[], ErrorGroup[]>();
+
+function groupsOf(jobs: readonly JobSummary[]): ErrorGroup[] {
+  const kinds = Map.groupBy(jobs, ({ lastError = "" }) => knownKindOf(lastError));
+  const names = namesOfAlike(new Map([...kinds].map(([kind, alike]) => [kind, alike.length])));
+  const groups = Map.groupBy(jobs, ({ lastError = "" }) => names.get(knownKindOf(lastError)) ?? "");
   return [...groups]
     .map(([name, alike]) => groupOf(name, alike))
     .sort((a, b) => b.jobs.length - a.jobs.length);

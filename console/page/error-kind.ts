@@ -31,7 +31,8 @@ function tellingLineOf(error: string): string {
 
 // Texts in quotes
 
-const QUOTED = /(?<![\w\\])(?:"((?:[^"\\]|\\.)*)(?:"|$)|'([^']*)(?:'(?!\w)|$)|`([^`]*)`|“([^”]*)”)/g;
+const QUOTED =
+  /(?<![\w\\])(?:"((?:[^"\\]|\\.)*)(?:"|$)|'([^']*)(?:'(?!\w)|$)|`([^`]*)`|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|‘([^’]*)’(?!\w))/g;
 /** What stands before the name of a column, a function or a code, and not before a value of a job. */
 const BEFORE_NAME = new RegExp(
   `(?:\\b(?:${[
@@ -49,7 +50,7 @@ const SENTENCE = /^(?:[A-Z]\w*|[a-z]+)(?:[\s,:.]+(?:[a-z]+|[\d.]+|\S+(?=\s[a-z])
 /** Quoted texts are values of a job. Only names of the program, keys of JSON, and sentences stay. */
 function withoutQuoted(text: string): string {
   return text.replace(QUOTED, (...match) => {
-    const [quoted, ...inner] = match.slice(0, 5) as string[];
+    const [quoted, ...inner] = match.slice(0, 8) as string[];
     const at = match.at(-2) as number;
     const said = inner.find((part) => part !== undefined) ?? "";
     const [before, after] = [text.slice(0, at), text.slice(at + (quoted ?? "").length)];
@@ -111,10 +112,15 @@ const CLOCK = String.raw`\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:\s?(?:Z|[AP]M|(?:GMT|
 const UNITS =
   "%|[€$£¥]|(?:[KMGT]i?)?B\\b|(?:bytes?|[mµn]?s|m|h|d|(?:milli|micro)?sec(?:ond)?s?|min(?:ute)?s?|hours?|days?)\\b";
 
+const FILES =
+  "pdf|csv|tsv|txt|xml|xlsx?|ods|docx?|odt|pptx?|rtf|eml|ics|vcf|zip|gz|tar|jpe?g|png|gif|webp|tiff?|heic|mp[34]|mov|wav";
+
 const VALUES = [
   // The query of a URL.
   /(?<=https?:\/\/[^\s?#]+)\?[^\s)"'>]*/g,
-  /\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g,
+  /(?<![\p{L}\d])[\p{L}\d_.+-]+@[\p{L}\d-]+(?:\.[\p{L}\d-]+)+/gu,
+  // Files of users. Those of the program stay.
+  new RegExp(String.raw`(?<![^\s("'=:,])(?!\w+:\/\/)[^\s"'()=,]+\.(?:${FILES})\b`, "gi"),
   /(?<==)\([^()]*\)/g,
   /\b[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}\b/gi,
   new RegExp(String.raw`\b\d{4}-\d\d-\d\d(?:[T ]${CLOCK})?`, "g"),

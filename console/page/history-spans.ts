@@ -1,4 +1,4 @@
-import type { History, HistoryMinute } from "../history.ts";
+import type { History, HistoryMinute, Unknown } from "../history.ts";
 import { durationText, HOUR, MINUTE } from "./times.ts";
 
 /** What happened to a topic's jobs in some minutes. */
@@ -15,6 +15,16 @@ const NOW_MS = 10 * MINUTE;
 
 export function minutesOf(history: History, topic: string): readonly HistoryMinute[] {
   return history.topics.find((one) => one.topic === topic)?.minutes ?? [];
+}
+
+/** What the server does not know of a topic. */
+export function unknownOf(history: History, topic: string): Unknown {
+  return history.topics.find((one) => one.topic === topic)?.unknown ?? { parts: [], why: "" };
+}
+
+/** A count of a minute or a span, or that it is not known. */
+export function countText(count: number, part: "failed" | "dead", { parts }: Unknown): string {
+  return parts.includes(part) ? "unknown" : count.toLocaleString("en");
 }
 
 /** From `from` until before `to`. */

@@ -9,6 +9,7 @@ import "./style/states.css";
 import "./style/lists.css";
 import "./style/frame.css";
 import "./parts/carried-actions.css";
+import "./parts/dead-errors.css";
 import "./parts/facts.css";
 import "./parts/job-bulks.css";
 import "./parts/json-field.css";

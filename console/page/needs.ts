@@ -2,6 +2,7 @@ import { actorText } from "../../src/client/actor-text.ts";
 import type { Pause } from "../../src/client/holding.ts";
 import { lateIn } from "../../src/client/late-in.ts";
 import { USUAL_LAG } from "../../src/core/constants.ts";
+import { THROTTLED } from "../../src/core/thrown.ts";
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
 import { jobsText } from "./bulk-calls.ts";
@@ -109,18 +110,19 @@ function retryingNeed(report: TopicJson): Need {
   const { topic, retrying } = report;
   const verb = retrying.count === 1 && !retrying.atLeast ? "has" : "have";
   const next = Date.parse(retrying.next ?? "");
+  const begun = retrying.error?.startsWith(THROTTLED) ? " or could not begin" : "";
   const when = next > now.value ? `; the next retry is ${relativeText(next, now.value)}` : "";
   return {
     kind: "retrying",
     severity: "warn",
     of: topic,
     href: retryingJobs(report),
-    text: `${countText(retrying)} of ${topic} ${verb} failed and will be retried${when}.`,
+    text: `${countText(retrying)} of ${topic} ${verb} failed${begun} and will be retried${when}.`,
     ...(retrying.error !== undefined && { more: newestErrorText(retrying.error, retrying.failedAt) }),
   };
 }
 
-function newestErrorText(error: string, failedAt: string | undefined): string {
+export function newestErrorText(error: string, failedAt: string | undefined): string {
   const when = failedAt === undefined ? "" : `, ${relativeText(Date.parse(failedAt), now.value)}`;
   return `Newest error${when}: ${shortened(error)}`;
 }

@@ -1,9 +1,10 @@
 import { useEffect, useState } from "preact/hooks";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { api } from "./api.ts";
+import { createPatience } from "./patience.ts";
 import { jobPage } from "./reads.ts";
 import { type Buckets, countJobs, partsOf, type Range, withCounts } from "./time-buckets.ts";
-import { durationText, MINUTE } from "./times.ts";
+import { MINUTE } from "./times.ts";
 
 /** So many jobs of a range are read one by one. */
 const READ_JOBS = 3000;
@@ -12,9 +13,6 @@ const JOBS_SPAN = 15 * MINUTE;
 
 /** So many parts of a range are counted at the same time. */
 const COUNTED_AT_ONCE = 4;
-/** After this time the counting waits for the user, ms: a million jobs cost time, and on AWS money. */
-const COUNTING_MS = 30_000;
-
 export type Timeline = {
   readonly counts: ReadonlyMap<string, Buckets>;
   readonly jobs: readonly JobSummary[];
@@ -80,7 +78,7 @@ async function countAll(
   let counts: ReadonlyMap<string, Buckets> = new Map();
   let counted = 0;
   const share = () => `${Math.floor((100 * counted) / (range.to - range.from))} %`;
-  const keepPatience = createPatience(share, tell);
+  const keepPatience = createPatience(share, tell, () => performance.now());
 
   async function countPart({ from, to }: Range): Promise<void> {
     let reached = from;
@@ -97,30 +95,6 @@ async function countAll(
 
   await Promise.all(partsOf(range, step, COUNTED_AT_ONCE).map(countPart));
   tell({ counts, status: "", isReading: false });
-}
-
-/** Answers a function that lets a counting wait for the user if it takes long. `share`: how much is counted. */
-function createPatience(share: () => string, tell: Tell): () => Promise<void> {
-  let patience = COUNTING_MS;
-  let end = performance.now() + patience;
-  let waiting = Promise.resolve();
-  return async () => {
-    if (performance.now() >= end) {
-      end = Infinity;
-      const rest = "The other bars are too low or missing.";
-      const status = `${share()} of this time is counted, after ${durationText(patience)}. ${rest}`;
-      waiting = new Promise((resolve) => {
-        const goOn = () => {
-          patience *= 2;
-          end = performance.now() + patience;
-          tell({ goOn: undefined, isReading: true });
-          resolve();
-        };
-        tell({ goOn, status, isReading: false });
-      });
-    }
-    await waiting;
-  };
 }
 
 /** Reads the first jobs of a range. `isWhole`: there are no others. */

@@ -1,4 +1,5 @@
 import { USUAL_LAG } from "../core/constants.ts";
+import { THROTTLED } from "../core/thrown.ts";
 import type { JobJson, JobSummary } from "../http/answers/jobs.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
 import { actorText } from "./actor-text.ts";
@@ -74,9 +75,17 @@ function whyWaiting(job: Job, topic: Topic | undefined, now: number): Why {
   return whyRetrying(job, start) ?? ["It is due later: it starts ", new Date(start), "."];
 }
 
-/** `undefined` if no attempt was made. */
+/** `undefined` if no run was begun. */
 function whyRetrying(job: Job, start: number): Why | undefined {
   const { attempt, maxAttempts, lastError } = job;
+  if (isThrottled(job))
+    return [
+      `Attempt ${attempt + 1} of ${maxAttempts} could not begin`,
+      ...part(" ", lastOf(job, "failed")?.at),
+      `, because the topic's target is throttled: ${quoted(lastError?.slice(THROTTLED.length))}. The target is called again `,
+      new Date(start),
+      ".",
+    ];
   if (attempt === 0) return undefined;
   const [failed, asked] = [lastOf(job, "failed"), lastOf(job, "asked-to-retry")];
   const next = [` Attempt ${attempt + 1} starts `, new Date(start), "."];
@@ -89,6 +98,14 @@ function whyRetrying(job: Job, start: number): Why | undefined {
     error === undefined ? "." : `: ${error}.`,
     ...next,
   ];
+}
+
+/** Whether the target of the topic was too busy for the last run. Such a run is no attempt. */
+function isThrottled(job: Job): boolean {
+  if (!job.retrying || !job.lastError?.startsWith(THROTTLED)) return false;
+  const failed = lastOf(job, "failed");
+  // The handler of a counted attempt may say the same words.
+  return failed?.attempt === undefined || failed.attempt > job.attempt;
 }
 
 /** Says when the job was or is due, if something else keeps it from starting. */

@@ -9,6 +9,9 @@ export type Thrown = {
   readonly cause?: Thrown;
 };
 
+/** So begins the error of a run that could not begin, because the target of its topic is throttled. */
+export const THROTTLED = "throttled: ";
+
 /** How many causes a log shows. An error can be its own cause. */
 const DEEPEST_CAUSE = 8;
 /** Far more than a readable message or ten frames take. Lambda cuts a line of the log at 256 KiB. */

@@ -21,7 +21,8 @@ export type Happening = Omit<LogEntry, "what"> & {
 
 /** How a run ended, if the job runs again after it. */
 export type RunEnd =
-  | { readonly what: "failed"; readonly error: string }
+  /** `isThrottled`: the run could not begin, and is no attempt. */
+  | { readonly what: "failed"; readonly error: string; readonly isThrottled?: true }
   | { readonly what: "asked-to-retry" };
 
 /** A retry, or a move by somebody. `dueAt`: ms since the epoch. */

@@ -89,7 +89,7 @@ export function measuresOf(event: ProtocolEvent): Measure[] {
     case "dropped":
       return [{ name: `Dropped-${event.reason}`, value: 1, topic: event.topic }];
     case "failed":
-      return [{ name: "Failed", value: 1, topic: event.topic }];
+      return event.isThrottled ? [] : [{ name: "Failed", value: 1, topic: event.topic }];
     case "dead": {
       const dead: Measure = { name: "Dead", value: 1, topic: event.topic };
       return event.hasLetter ? [dead] : [dead, ...warned({ name: "DeadWithoutLetter", value: 1 })];

@@ -36,7 +36,8 @@ export type ProtocolEvent =
   | { type: "done"; topic: string; id: string; attempt: number }
   /** A handler has thrown. Reported before the failed attempt is recorded. */
   | { type: "threw"; topic: string; id: string; attempt: number; error: Thrown }
-  | { type: "failed"; topic: string; id: string; attempt: number; error: string }
+  /** `isThrottled`: the run could not begin, because the target is throttled. It is no attempt. */
+  | { type: "failed"; topic: string; id: string; attempt: number; error: string; isThrottled?: true }
   /** `hasLetter`: whether the topic's DLQ has a message for the dead job. */
   | { type: "dead"; topic: string; id: string; attempt: number; error: string; hasLetter: boolean }
   | { type: "expired" | "skipped"; topic: string; id: string }

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { JobSummary } from "../../src/client/answers.ts";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
+import { clockOff } from "./clock-off.ts";
 import { giveReason } from "./give-reason.ts";
 import { stackUrl } from "./stack-url.ts";
 import { TIME } from "./time-text.ts";
@@ -35,6 +36,7 @@ beforeAll(async () => {
 
 test("jobs of a group are chosen as a range, and stay chosen in the open group after a look at one", async () => {
   const page = await browser.open(`/console/dead?topic=${topic}`);
+  await page.getByText(/^first of those that are dead now: .* ago$/).waitFor();
   await page.getByText("6 × no order … in the shop").click();
   const boxes = page.getByRole("checkbox", { name: /^Choose / });
   await boxes.nth(1).click();
@@ -80,6 +82,23 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
   expect(jobs.map(({ state }) => state)).not.toContain("dead");
   const by = { kind: "caller", reason: "the orders are back" };
   for (const { timeline } of jobs) expect(timeline).toContainEqual(expect.objectContaining({ by }));
+});
+
+test("each topic says its largest kinds of errors, and when the newest of their jobs died", async () => {
+  const page = await browser.open("/console/dead");
+  const line = page.locator(".links > li").filter({ hasText: `${topic}: ` });
+  const kind = line.getByRole("listitem").filter({ hasText: "1 × the shop answered 503" });
+  await kind.getByText(/, newest (now|.* ago)$/).waitFor();
+});
+
+test("with a clock that is a day off, the view says from when it is by the queue's clock", async () => {
+  const page = await browser.open("/console/enqueue");
+  await page.addInitScript(clockOff(24 * 60 * 60_000));
+  const before = Date.now();
+  await page.goto(new URL(`/console/dead?topic=${topic}`, page.url()).href);
+  const text = page.getByText(new RegExp(`^As of ${TIME} `));
+  const readAt = async () => Date.parse((await text.locator("time").first().getAttribute("datetime")) ?? "");
+  await expect.poll(async () => Math.abs((await readAt()) - before)).toBeLessThan(60_000);
 });
 
 test("a group that moves in the list keeps the focus, and the view says from when it is", async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ASK, HISTORY_PATH } from "../../console/about.ts";
-import type { HistoryAnswer, HistoryMinute, ReadHistory } from "../../console/history.ts";
+import type { History, HistoryAnswer, HistoryMinute, ReadHistory } from "../../console/history.ts";
 import { answerHistory } from "../../console/own-answers.ts";
 import { readPageFiles } from "../../console/page-files.ts";
 import { consolePages } from "../../console/pages.ts";
@@ -96,6 +96,17 @@ test("how late a topic is now, compared with an hour ago, is one sentence", asyn
   expect(await late.getByRole("cell").allTextContents()).toEqual([expect.stringMatching(/^9\d/), "00 %"]);
 });
 
+test("an hour ago is known also while only the last hour is shown", async () => {
+  const page = await open("/console/topics/work?hours=1", slower);
+  await page
+    .getByText(/An hour ago it was 300 ms and 900 ms: the slowest jobs are now 3 times as late/)
+    .waitFor();
+  await page.getByRole("columnheader", { name: "The hour before" }).waitFor();
+  await page.getByText("The numbers as a table").press("Enter");
+  const rows = page.getByRole("region", { name: "The numbers" }).locator("tbody tr");
+  expect(await rows.count()).toBeLessThanOrEqual(61);
+});
+
 test("the shown hours are in the address", async () => {
   const asked = new Set<number>();
   const page = await open("/console/topics/work?hours=1", async (one) => {
@@ -106,7 +117,7 @@ test("the shown hours are in the address", async () => {
   await page.getByRole("button", { name: "6 hours" }).click();
   await page.getByRole("img", { name: /^Lateness in 361 minutes/ }).waitFor();
   expect(new URL(page.url()).search).toBe("?hours=6");
-  expect([...asked]).toEqual([1, 6]);
+  expect([...asked]).toEqual([3, 6]);
 });
 
 test("the numbers of the minute at the pointer stand below the charts", async () => {
@@ -136,6 +147,24 @@ test("without a history, the views say why", async () => {
   await page.getByRole("button", { name: "Pause work …" }).waitFor();
   await page.getByRole("link", { name: "Overview", exact: true }).click();
   await page.getByText(`There is no history: ${why}.`).waitFor();
+});
+
+test("what the server could not read is unknown, and not 0", async () => {
+  const why = "CloudWatch did not give all values of the metric Failed (Sum): InternalError";
+  const page = await open("/console/topics/work?hours=1", async (asked) => {
+    const known = (await slower(asked)) as History;
+    const topics = known.topics.map((topic) => ({ ...topic, unknown: { parts: ["failed" as const], why } }));
+    return { ...known, topics };
+  });
+  await page.getByText(`Not all is known: ${why}.`).waitFor();
+  await page.getByText(/: 12 started, unknown failed, 0 died, p50 900 ms, p99 2.7 s late$/).waitFor();
+  await page
+    .getByRole("img", { name: /^Jobs in 61 minutes: \d+ started, unknown failed, 1 died$/ })
+    .waitFor();
+  await page.getByRole("link", { name: "Overview", exact: true }).click();
+  await page
+    .getByRole("img", { name: /; in the last 10 minutes 1\d\d started, unknown failed, 1 died: CloudWatch/ })
+    .waitFor();
 });
 
 test("a topic that does not exist leads to those that do", async () => {

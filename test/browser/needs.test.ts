@@ -4,6 +4,7 @@ import type { JobSummary, TopicReport } from "../../src/client/answers.ts";
 import { createClient } from "../../src/client/client.ts";
 import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
+import { clockOff } from "./clock-off.ts";
 import { playScene } from "./scene.ts";
 import { stackUrl } from "./stack-url.ts";
 import { TIME } from "./time-text.ts";
@@ -169,12 +170,6 @@ test("jobs that wait for a retry are counted, and their list says how many jobs 
   await page.getByText(/: \d+ held, of [1-9]\d* scheduled jobs? that were looked at/).waitFor();
   expect([retried.topic, waiting.topic]).toEqual(["work", "work"]);
 });
-
-/** Tells a page that its time is another one. */
-const clockOff = (ms: number) => `{
-  const now = Date.now;
-  Date.now = () => now() + ${ms};
-}`;
 
 test.each([24, -24])(
   "with a clock that is %i h off, the page has the queue's time and says so",

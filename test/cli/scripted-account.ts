@@ -25,6 +25,8 @@ export type Account = {
   tables?: Record<string, ScriptedTable>;
   /** Answers the values of a metric of CloudWatch, by their times in ms since the epoch. */
   metrics?: (query: MetricQuery) => Record<number, number>;
+  /** Changes an answer of CloudWatch. `token`: that of the asked page, empty for the first one. */
+  metricsAnswer?: (answer: MetricsAnswer, token: string) => MetricsAnswer;
 };
 
 export type MetricQuery = {
@@ -34,6 +36,17 @@ export type MetricQuery = {
     Period: number;
     Stat: string;
   };
+};
+
+export type MetricsAnswer = {
+  MetricDataResults: {
+    Id: string;
+    StatusCode: string;
+    Timestamps: number[];
+    Values: number[];
+    Messages?: object[];
+  }[];
+  NextToken?: string;
 };
 
 type Scripted = AsyncDisposable & { readonly regions: (string | undefined)[] };
@@ -51,7 +64,7 @@ export async function scriptAccount(account: Account): Promise<Scripted> {
         : target.includes("secretsmanager")
           ? secretOf(account, JSON.parse(sent).SecretId)
           : target.includes("GetMetricData")
-            ? metricsOf(account, JSON.parse(sent).MetricDataQueries)
+            ? metricsOf(account, JSON.parse(sent))
             : answerOf(account, asked);
     response.writeHead(status).end(body);
   });
@@ -88,7 +101,12 @@ function secretOf({ secrets = {} }: Account, arn: string): { status: number; bod
   return { status: 200, body: JSON.stringify({ SecretString }) };
 }
 
-function metricsOf({ metrics }: Account, queries: readonly MetricQuery[]) {
+type MetricsAsked = { MetricDataQueries: readonly MetricQuery[]; NextToken?: string };
+
+function metricsOf(
+  { metrics, metricsAnswer = (answer) => answer }: Account,
+  { MetricDataQueries: queries, NextToken: token = "" }: MetricsAsked,
+) {
   if (metrics === undefined) {
     const message = "User: arn:aws:iam::1:user/me is not authorized to perform: cloudwatch:GetMetricData";
     return { status: 400, body: JSON.stringify({ __type: "AccessDenied", message }) };
@@ -98,7 +116,7 @@ function metricsOf({ metrics }: Account, queries: readonly MetricQuery[]) {
     const Timestamps = values.map(([at]) => Number(at) / 1000);
     return { Id: query.Id, StatusCode: "Complete", Timestamps, Values: values.map(([, value]) => value) };
   });
-  return { status: 200, body: JSON.stringify({ MetricDataResults }) };
+  return { status: 200, body: JSON.stringify(metricsAnswer({ MetricDataResults }, token)) };
 }
 
 function answerOf({ arn, stacks = {} }: Account, asked: URLSearchParams) {

@@ -128,6 +128,25 @@ test("a retrying job says after which error, and when it runs next", () => {
   );
 });
 
+test("a job whose target is throttled has failed in no attempt", () => {
+  const lastError = "throttled: Rate Exceeded.";
+  const job = { retrying: true, dueAt: at(120), lastError };
+  const ends = `could not begin ${at(-5)}, because the topic's target is throttled: "Rate Exceeded.". The target is called again ${at(120)}.`;
+  const throttled = (attempt: number) => ({
+    at: at(-5),
+    event: "failed" as const,
+    attempt,
+    error: lastError,
+  });
+  expect(said({ ...job, timeline: [throttled(1)] })).toBe(`Attempt 1 of 3 ${ends}`);
+  expect(said({ ...job, attempt: 1, timeline: [failed, throttled(2)] })).toBe(`Attempt 2 of 3 ${ends}`);
+  expect(said(job)).toBe(`Attempt 1 of 3 ${ends.replace(` ${at(-5)},`, ",")}`);
+  // A handler may say the same words.
+  expect(said({ ...job, attempt: 1, timeline: [throttled(1)] })).toBe(
+    `Attempt 1 of 3 failed ${at(-5)}: "${lastError}". Attempt 2 starts ${at(120)}.`,
+  );
+});
+
 test.each([
   [3, 3, "because all 3 attempts failed"],
   [1, 1, "because its only attempt failed"],

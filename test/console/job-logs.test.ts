@@ -72,3 +72,19 @@ test("a job keeps its last lines, up to a number and a length", () => {
   logs.add({ text: "x".repeat(300_000), at: 1, job: "b" });
   expect(logs.of("b").lines).toHaveLength(1);
 });
+
+test("a log is not whole if lines of its job may have been dropped", () => {
+  const logs = createJobLogs();
+  const start = (job: string) => logs.add({ text: "started", at: 1, job, event: { type: "started" } });
+  start("a");
+  for (let number = 0; number < 499; number++) start(`b${number}`);
+  expect([logs.of("a").isWhole, logs.of("none").isWhole]).toEqual([true, true]);
+  start("c");
+  expect(logs.of("a")).toEqual({ lines: [], isWhole: false });
+  start("a");
+  expect(logs.of("a")).toMatchObject({ lines: [{ text: "started" }], isWhole: false });
+  expect(logs.of("c").isWhole).toBe(true);
+  logs.add({ text: "filed", at: 2, job: "new", event: { type: "enqueued" } });
+  start("new");
+  expect(logs.of("new").isWhole).toBe(true);
+});

@@ -39,6 +39,7 @@ test("runs are counted by topic and minute", () => {
   log(90_000, "started", started(40));
   log(80_000, "started", started(3000));
   log(80_000, "failed", { attempt: 1, error: "no" });
+  log(80_000, "failed", { attempt: 1, error: "throttled: no", isThrottled: true });
   log(10_000, "started", started(700, { topic: "mail" }));
   log(5000, "dead", { attempt: 3, error: "no" });
   const { from, to, topics } = read({ hours: 3 });

@@ -30,6 +30,11 @@ test.each([
   ],
   ["done", { attempt: 2 }, "done in attempt 2"],
   ["failed", { attempt: 1, error: "no" }, "failed attempt 1: no"],
+  [
+    "failed",
+    { attempt: 1, error: "throttled: no", isThrottled: true },
+    "could not begin attempt 1: throttled: no",
+  ],
   ["dead", { attempt: 9, error: "no" }, "dead after attempt 9: no"],
   ["dropped", { reason: "moved" }, "dropped a message: moved"],
   ["dropped", { reason: "paused" }, "held: the topic is paused"],

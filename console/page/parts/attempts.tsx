@@ -10,6 +10,7 @@ const COLOURS: Readonly<Record<Attempt["outcome"], string>> = {
   failed: "bad",
   dead: "bad",
   "asked to run again": "retry",
+  throttled: "retry",
   "not heard of": "warn",
 };
 

@@ -37,7 +37,13 @@ export function DeadGroup({ topic, group, axis, chosen, isPart }: GroupProps) {
     </>
   );
   return (
-    <ErrorGroupItem group={group} axis={axis} isPart={isPart} actions={actions}>
+    <ErrorGroupItem
+      group={group}
+      those="those that are dead now"
+      axis={axis}
+      isPart={isPart}
+      actions={actions}
+    >
       <GroupJobs group={group} chosen={chosen} click={click} />
     </ErrorGroupItem>
   );

@@ -10,6 +10,8 @@ import { Time } from "./time.tsx";
 
 type Props = {
   readonly group: ErrorGroup;
+  /** The jobs: a failed job that was redriven, or ran again, is none of them. */
+  readonly those: string;
   /** The time that the bars of all groups have in common. */
   readonly axis: DueRange;
   /** Whether there are newer failures that were not read. Then the last one read says nothing about now. */
@@ -23,7 +25,7 @@ type Props = {
 };
 
 /** Jobs that failed with errors of one kind: how many, since when, how often, whether that goes on; and, when it is open, the jobs. */
-export function ErrorGroupItem({ group, axis, isPart, more, actions, children }: Props) {
+export function ErrorGroupItem({ group, those, axis, isPart, more, actions, children }: Props) {
   const [query, change] = useSearch();
   const { name, jobs } = group;
   // The address names the open group, so that the group is open again after a visit to one of its jobs.
@@ -40,7 +42,7 @@ export function ErrorGroupItem({ group, axis, isPart, more, actions, children }:
             if (open !== isOpen) change({ open: open ? name : undefined });
           }}
         >
-          <Summary group={group} axis={axis} isPart={isPart === true} more={more} />
+          <Summary group={group} those={those} axis={axis} isPart={isPart === true} more={more} />
         </details>
         <div class="group-actions">
           {latest && (
@@ -63,9 +65,9 @@ export function ErrorGroupItem({ group, axis, isPart, more, actions, children }:
   );
 }
 
-type SummaryProps = Pick<Props, "group" | "axis" | "more"> & { readonly isPart: boolean };
+type SummaryProps = Pick<Props, "group" | "those" | "axis" | "more"> & { readonly isPart: boolean };
 
-function Summary({ group, axis, isPart, more }: SummaryProps) {
+function Summary({ group, those, axis, isPart, more }: SummaryProps) {
   const { name, jobs, first, last } = group;
   const rate = isPart ? "" : rateText(group, now.value);
   return (
@@ -84,7 +86,7 @@ function Summary({ group, axis, isPart, more }: SummaryProps) {
         </span>
         {jobs.length > 1 && (
           <span>
-            first <Time at={first} show="distance" />
+            first of {those}: <Time at={first} show="distance" />
           </span>
         )}
         {rate !== "" && <span>{rate}</span>}
@@ -120,13 +122,17 @@ function Bars({ jobs, axis }: { jobs: readonly JobSummary[]; axis: DueRange }) {
   );
 }
 
-type AsOfProps = { readonly readAt: number; readonly axis: DueRange; readonly what: string };
+type AsOfProps = { readonly readAt: number | undefined; readonly axis: DueRange; readonly what: string };
 
 export function AsOf({ readAt, axis, what }: AsOfProps) {
   return (
     <p class="quiet">
-      As of <Time at={readAt} show="time" />. The bars show when the jobs {what}, from{" "}
-      <Time at={axis.from} show="time" /> until now.
+      {readAt !== undefined && (
+        <>
+          As of <Time at={readAt} show="time" />.{" "}
+        </>
+      )}
+      The bars show when the jobs {what}, from <Time at={axis.from} show="time" /> until now.
     </p>
   );
 }

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import type { HistoryMinute } from "../../history.ts";
+import type { HistoryMinute, Unknown } from "../../history.ts";
 import { isDark, now, zone } from "../state.ts";
 import { durationText, MINUTE, timeText } from "../times.ts";
 import { colourOf } from "./colours.ts";
@@ -10,7 +10,11 @@ type Props = {
   /** The shown range, ms since the epoch. */
   readonly from: number;
   readonly to: number;
+  readonly unknown: Unknown;
 };
+
+/** `null`: not known. */
+type Counts = (number | null)[];
 
 /** A column for each minute of the range. Where no job started, there is no lateness. */
 type Columns = {
@@ -18,8 +22,8 @@ type Columns = {
   readonly p50: (number | null)[];
   readonly p99: (number | null)[];
   readonly started: number[];
-  readonly failed: number[];
-  readonly dead: number[];
+  readonly failed: Counts;
+  readonly dead: Counts;
 };
 
 const LATENESS_HEIGHT = 180;
@@ -29,9 +33,9 @@ const AXIS_WIDTH = 64;
 const TIMES_HEIGHT = 44;
 
 /** Two charts with one axis of times: how late the jobs of each minute started, and how many started, failed and died. */
-export function HistoryChart({ minutes, from, to }: Props) {
+export function HistoryChart({ minutes, from, to, unknown }: Props) {
   const [pointed, setPointed] = useState<number | undefined>();
-  const columns = columnsOf(minutes, from, to);
+  const columns = columnsOf({ minutes, from, to, unknown });
   const shown = pointed ?? columns.times.length - 1;
   return (
     <div class="history">
@@ -55,7 +59,7 @@ export function HistoryChart({ minutes, from, to }: Props) {
   );
 }
 
-function columnsOf(minutes: readonly HistoryMinute[], from: number, to: number): Columns {
+function columnsOf({ minutes, from, to, unknown: { parts } }: Props): Columns {
   const first = from - (from % MINUTE);
   const count = Math.floor((to - first) / MINUTE) + 1;
   const times = Array.from({ length: count }, (_, place) => first + place * MINUTE);
@@ -66,8 +70,8 @@ function columnsOf(minutes: readonly HistoryMinute[], from: number, to: number):
     p50: found.map((minute) => minute?.late?.p50 ?? null),
     p99: found.map((minute) => minute?.late?.p99 ?? null),
     started: found.map((minute) => minute?.started ?? 0),
-    failed: found.map((minute) => minute?.failed ?? 0),
-    dead: found.map((minute) => minute?.dead ?? 0),
+    failed: found.map((minute) => (parts.includes("failed") ? null : (minute?.failed ?? 0))),
+    dead: found.map((minute) => (parts.includes("dead") ? null : (minute?.dead ?? 0))),
   };
 }
 
@@ -77,7 +81,11 @@ function columnText({ times, p50, p99, started, failed, dead }: Columns, place: 
   const [half, most] = [p50[place], p99[place]];
   const late =
     half == null || most == null ? [] : [`p50 ${durationText(half)}, p99 ${durationText(most)} late`];
-  const counts = [`${started[place]} started`, `${failed[place]} failed`, `${dead[place]} died`];
+  const counts = [
+    `${started[place]} started`,
+    `${failed[place] ?? "unknown"} failed`,
+    `${dead[place] ?? "unknown"} died`,
+  ];
   return `${timeText(at, now.value, zone.value)}: ${[...counts, ...late].join(", ")}`;
 }
 
@@ -110,7 +118,8 @@ function Chart({ kind, columns, onPoint }: ChartProps) {
 }
 
 function labelOf(kind: ChartProps["kind"], { times, p99, started, failed, dead }: Columns): string {
-  const sum = (counts: readonly number[]) => counts.reduce((all, count) => all + count, 0);
+  const sum = (counts: Counts) =>
+    counts.includes(null) ? "unknown" : counts.reduce<number>((all, count) => all + (count ?? 0), 0);
   if (kind === "counts")
     return `Jobs in ${times.length} minutes: ${sum(started)} started, ${sum(failed)} failed, ${sum(dead)} died`;
   const most = Math.max(0, ...p99.map((late) => late ?? 0));
@@ -122,7 +131,7 @@ function dataOf(kind: ChartProps["kind"], columns: Columns): uPlot.AlignedData {
   const x = times.map((at) => at / 1000);
   if (kind === "lateness") return [x, p99, p50];
   // Dead jobs stand on failed attempts, before the jobs that started.
-  return [x, started, failed.map((count, index) => count + (dead[index] ?? 0)), failed];
+  return [x, started, failed.map((count, index) => (count ?? 0) + (dead[index] ?? 0)), failed];
 }
 
 function optionsOf(

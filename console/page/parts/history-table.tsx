@@ -1,12 +1,13 @@
 import { useState } from "preact/hooks";
-import type { HistoryMinute } from "../../history.ts";
+import type { HistoryMinute, Unknown } from "../../history.ts";
+import { countText } from "../history-spans.ts";
 import { durationText } from "../times.ts";
 import { Time } from "./time.tsx";
 
 const MOST_ROWS = 360;
 
 /** The newest minutes first. */
-export function HistoryTable({ minutes }: { minutes: readonly HistoryMinute[] }) {
+export function HistoryTable({ minutes, unknown }: { minutes: readonly HistoryMinute[]; unknown: Unknown }) {
   const [isOpen, setOpen] = useState(false);
   const rows = isOpen ? minutes.toReversed().slice(0, MOST_ROWS) : [];
   return (
@@ -27,7 +28,7 @@ export function HistoryTable({ minutes }: { minutes: readonly HistoryMinute[] })
           </thead>
           <tbody>
             {rows.map((minute) => (
-              <Row key={minute.at} minute={minute} />
+              <Row key={minute.at} minute={minute} unknown={unknown} />
             ))}
           </tbody>
         </table>
@@ -36,8 +37,11 @@ export function HistoryTable({ minutes }: { minutes: readonly HistoryMinute[] })
   );
 }
 
-function Row({ minute: { at, started, failed, dead, late } }: { minute: HistoryMinute }) {
-  const counts = [started, failed, dead].map((count) => count.toLocaleString("en"));
+type RowProps = { readonly minute: HistoryMinute; readonly unknown: Unknown };
+
+function Row({ minute: { at, started, failed, dead, late }, unknown }: RowProps) {
+  const ends = [countText(failed, "failed", unknown), countText(dead, "dead", unknown)];
+  const counts = [started.toLocaleString("en"), ...ends];
   const latenesses = late ? [durationText(late.p50), durationText(late.p99)] : ["", ""];
   return (
     <tr>

@@ -1,11 +1,8 @@
-import { useQuery } from "@tanstack/preact-query";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
-import { api } from "../api.ts";
-import { groupByError } from "../error-groups.ts";
 import type { Need } from "../needs.ts";
-import { firstOf } from "../reads.ts";
 import { now, zone } from "../state.ts";
 import { timeText } from "../times.ts";
+import { DeadErrors, useDeadErrors } from "./dead-errors.tsx";
 import { CalendarClock, Check, CirclePause, CircleX, ClockAlert, RotateCw, TriangleAlert } from "./icon.tsx";
 import { ResumeTopic } from "./pause-topic.tsx";
 import { RedriveAll } from "./redrive.tsx";
@@ -93,57 +90,4 @@ function Redrive({ topic }: { topic: TopicJson }) {
   const { data: kinds = [] } = useDeadErrors(topic);
   if (topic.policy.tracking === "none") return null;
   return <RedriveAll topic={topic.topic} errors={kinds.map(({ name }) => name)} />;
-}
-
-const NAMED_KINDS = 3;
-const MOST_NAMED_KINDS = 8;
-
-/** How many kinds are named: so many that the others together are no more than the first. */
-function namedOf(kinds: readonly { readonly count: number }[]): number {
-  const [first] = kinds;
-  const sumFrom = (place: number) => kinds.slice(place).reduce((sum, { count }) => sum + count, 0);
-  let named = NAMED_KINDS;
-  while (named < MOST_NAMED_KINDS && sumFrom(named) > (first?.count ?? 0)) named += 1;
-  return named;
-}
-
-/** `9 × HTTP 503`, `3 × TypeError`, each in a line. */
-function DeadErrors({ topic }: { topic: TopicJson }) {
-  const { data: kinds, error } = useDeadErrors(topic);
-  if (topic.policy.tracking === "none")
-    return <p class="quiet">Its jobs are untracked, so their errors are not stored.</p>;
-  if (kinds === undefined)
-    return <p class="quiet">{error ? "Their errors could not be read." : "Reading their errors …"}</p>;
-  const sum = kinds.reduce((all, { count }) => all + count, 0);
-  const named = namedOf(kinds);
-  const others = kinds.slice(named).reduce((all, { count }) => all + count, 0);
-  return (
-    <>
-      {sum >= READ_JOBS && <p class="quiet">Of the oldest {sum.toLocaleString("en")}:</p>}
-      <ul class="kinds quiet">
-        {kinds.slice(0, named).map(({ name, count }) => (
-          <li key={name} class="kind">
-            {count.toLocaleString("en")} × {name}
-          </li>
-        ))}
-        {others > 0 && <li class="kind">{others.toLocaleString("en")} × other errors</li>}
-      </ul>
-    </>
-  );
-}
-
-const READ_JOBS = 200;
-
-/** The kinds of the errors of a topic's dead jobs, read when their number changes. */
-function useDeadErrors({ topic, depths: { dead }, policy }: TopicJson) {
-  return useQuery({
-    queryKey: ["dead-errors", topic, dead],
-    enabled: policy.tracking === "full",
-    refetchInterval: false,
-    queryFn: async ({ signal }) => {
-      const jobs = await firstOf(api.dead(topic, { signal, pageSize: READ_JOBS }), READ_JOBS);
-      return groupByError(jobs).map(({ name, jobs: alike }) => ({ name, count: alike.length }));
-    },
-    placeholderData: (before) => before,
-  });
 }

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/preact-query";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { refetchEvery } from "../api.ts";
 import { jobsText } from "../bulk-calls.ts";
-import { clock } from "../clock.ts";
+import { clock, queueTime } from "../clock.ts";
 import { axisOf, groupByError } from "../error-groups.ts";
 import { everyByCount, useTopics } from "../reads.ts";
 import { readRetrying } from "../retrying-jobs.ts";
@@ -43,7 +43,7 @@ export function RetryingOf({ topic }: { topic: string }) {
               </>
             )}
           </p>
-          {jobs.length > 0 && <RetryingGroups jobs={jobs} readAt={retrying.dataUpdatedAt} />}
+          {jobs.length > 0 && <RetryingGroups jobs={jobs} readAt={queueTime(retrying.dataUpdatedAt)} />}
         </>
       )}
     </Loaded>
@@ -60,7 +60,13 @@ function RetryingGroups({ jobs, readAt }: RetryingProps) {
       <AsOf readAt={readAt} axis={axis} what="failed last" />
       <ul class="groups">
         {groups.map((group) => (
-          <ErrorGroupItem key={group.name} group={group} axis={axis} more={<NextRetry jobs={group.jobs} />}>
+          <ErrorGroupItem
+            key={group.name}
+            group={group}
+            those="those that wait now"
+            axis={axis}
+            more={<NextRetry jobs={group.jobs} />}
+          >
             <Rows rows={group.jobs} keyOf={({ id }) => id} height={48} label={`Retrying jobs: ${group.name}`}>
               {(job) => <JobLine job={job} />}
             </Rows>

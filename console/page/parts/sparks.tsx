@@ -1,8 +1,9 @@
 import { LATE_AFTER } from "../../../src/core/constants.ts";
-import type { HistoryAnswer } from "../../history.ts";
+import type { HistoryAnswer, Unknown } from "../../history.ts";
 import { SPARK_HOURS, useHistory } from "../history-reads.ts";
 import {
   compare,
+  countText,
   factorText,
   minutesOf,
   type Span,
@@ -10,6 +11,7 @@ import {
   type Trend,
   trendOf,
   trendText,
+  unknownOf,
 } from "../history-spans.ts";
 import { durationText } from "../times.ts";
 import { ArrowDown, ArrowUp } from "./icon.tsx";
@@ -24,12 +26,19 @@ export function TopicSparks({ topic }: { topic: string }) {
   const { data } = useHistory();
   if (data === undefined || "why" in data) return null;
   const minutes = minutesOf(data, topic);
+  const unknown = unknownOf(data, topic);
+  if (unknown.parts.includes("started"))
+    return (
+      <p class="quiet" title={unknown.why}>
+        history unknown<span class="hidden">: {unknown.why}</span>
+      </p>
+    );
   const spans = spansOf(minutes, data, SPARK_HOURS, STEPS);
   const compared = compare(data, minutes);
   return (
     <div class="sparks">
       <LatenessSpark spans={spans} now={compared.now} trend={trendOf(compared)} />
-      <CountsSpark spans={spans} now={compared.now} />
+      <CountsSpark spans={spans} now={compared.now} unknown={unknown} />
     </div>
   );
 }
@@ -40,7 +49,7 @@ export function HistoryWhy() {
   return data === undefined ? null : <Why history={data} />;
 }
 
-export function Why({ history }: { history: HistoryAnswer }) {
+export function Why({ history }: { history: HistoryAnswer | Unknown }) {
   return "why" in history ? <p class="quiet">There is no history: {history.why}.</p> : null;
 }
 
@@ -88,14 +97,15 @@ function comparedText(trend: Trend): string {
   return `compared with an hour ago ${trendText(trend)}`;
 }
 
-function CountsSpark({ spans, now }: SparkProps) {
+function CountsSpark({ spans, now, unknown }: SparkProps & { unknown: Unknown }) {
   const most = Math.max(1, ...spans.map(({ started, failed, dead }) => Math.max(started, failed + dead)));
   const counts = [
     `${now.started.toLocaleString("en")} started`,
-    ...(now.failed > 0 ? [`${now.failed.toLocaleString("en")} failed`] : []),
-    ...(now.dead > 0 ? [`${now.dead.toLocaleString("en")} died`] : []),
+    ...partText("failed", now.failed, unknown),
+    ...partText("dead", now.dead, unknown),
   ].join(", ");
-  const label = `Jobs in the last ${SPARK_HOURS} hours; in the last 10 minutes ${counts}`;
+  const why = unknown.why && `: ${unknown.why}`;
+  const label = `Jobs in the last ${SPARK_HOURS} hours; in the last 10 minutes ${counts}${why}`;
   return (
     <div class="spark" title={label}>
       <svg viewBox={`0 0 ${STEPS} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
@@ -106,6 +116,12 @@ function CountsSpark({ spans, now }: SparkProps) {
       <span class="spark-value">{counts}</span>
     </div>
   );
+}
+
+/** Nothing is said of a known 0. */
+function partText(part: "failed" | "dead", count: number, unknown: Unknown): string[] {
+  const text = countText(count, part, unknown);
+  return text === "0" ? [] : [`${text} ${part === "failed" ? "failed" : "died"}`];
 }
 
 /** Failed attempts and dead jobs are drawn over the started jobs: a retry is no start. */

@@ -3,7 +3,10 @@ import { useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api, refetchEvery } from "../api.ts";
+import { queueTime } from "../clock.ts";
 import { axisOf, groupByError } from "../error-groups.ts";
+import { newestErrorText } from "../needs.ts";
+import { DeadErrors } from "../parts/dead-errors.tsx";
 import { choose, chosenIds, DeadGroup } from "../parts/dead-group.tsx";
 import { AsOf } from "../parts/error-group.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
@@ -72,6 +75,7 @@ function AllTopics({ isRetrying }: { isRetrying: boolean }) {
                 >
                   {topic.topic}: {countText(topic, isRetrying)}
                 </a>
+                {isRetrying ? <NewestError topic={topic} /> : <DeadErrors topic={topic} hasTimes />}
               </li>
             ))}
           </ul>
@@ -79,6 +83,11 @@ function AllTopics({ isRetrying }: { isRetrying: boolean }) {
       }}
     </Loaded>
   );
+}
+
+function NewestError({ topic: { retrying } }: { topic: TopicJson }) {
+  const { error, failedAt } = retrying;
+  return error === undefined ? null : <p class="quiet">{newestErrorText(error, failedAt)}</p>;
 }
 
 function countOf({ depths, retrying }: TopicJson, isRetrying: boolean): number {
@@ -132,7 +141,7 @@ function DeadOf({ topic }: { topic: string }) {
             jobs={jobs}
             isPart={jobs.length >= most || isPlaceholderData}
             readMore={most === READ_JOBS ? () => setMost(MORE_JOBS) : undefined}
-            readAt={dead.dataUpdatedAt}
+            readAt={isPlaceholderData ? undefined : queueTime(dead.dataUpdatedAt)}
           />
         )
       }
@@ -146,8 +155,8 @@ type DeadJobsProps = {
   /** Whether there are newer dead jobs, which were not read. */
   readonly isPart: boolean;
   readonly readMore: (() => void) | undefined;
-  /** ms since the epoch. */
-  readonly readAt: number;
+  /** The queue's time, ms since the epoch. `undefined`: others are being read. */
+  readonly readAt: number | undefined;
 };
 
 function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {

@@ -1,5 +1,6 @@
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { jobsText } from "../bulk-calls.ts";
+import { queueTime } from "../clock.ts";
 import { type JobPages, REFRESHED_PAGES, useJobPages } from "../job-pages.ts";
 import { Bulks, listedRange } from "../parts/job-bulks.tsx";
 import { aroundNow, Filters, JOB_STATES, SEEN_STATES } from "../parts/job-filters.tsx";
@@ -94,7 +95,7 @@ function Status({ listed, pageCount, seen }: StatusProps) {
       {pageCount > REFRESHED_PAGES && !isPlaceholderData && (
         <>
           {" "}
-          As of <Time at={pages.dataUpdatedAt} show="time" />.{" "}
+          As of <Time at={queueTime(pages.dataUpdatedAt)} show="time" />.{" "}
           <button type="button" onClick={readAgain}>
             Read again
           </button>

@@ -1,8 +1,8 @@
 import { isHolding } from "../../../src/client/holding.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import type { History } from "../../history.ts";
-import { useHistory } from "../history-reads.ts";
-import { minutesOf } from "../history-spans.ts";
+import { SPARK_HOURS, useHistory } from "../history-reads.ts";
+import { minutesOf, unknownOf } from "../history-spans.ts";
 import { heldJobs } from "../needs.ts";
 import { HistoryChart } from "../parts/history-chart.tsx";
 import { HistoryTable } from "../parts/history-table.tsx";
@@ -15,7 +15,7 @@ import { Why } from "../parts/sparks.tsx";
 import { Explained, WordList } from "../parts/words.tsx";
 import { useTopics } from "../reads.ts";
 import { about } from "../server.ts";
-import { HOUR } from "../times.ts";
+import { HOUR, MINUTE } from "../times.ts";
 import type { Word } from "../words.ts";
 
 export function TopicView({ topic = "" }: { topic?: string }) {
@@ -56,7 +56,8 @@ function Found({ report }: { report: TopicJson }) {
   const { topic } = report;
   const [{ hours = "" }, change] = useSearch();
   const shown = HOURS.find((one) => String(one) === hours) ?? USUAL_HOURS;
-  const history = useHistory(shown, topic);
+  // "An hour ago" must be known also while only the last hour is shown.
+  const history = useHistory(Math.max(shown, SPARK_HOURS), topic);
   return (
     <>
       <Head report={report} />
@@ -65,6 +66,8 @@ function Found({ report }: { report: TopicJson }) {
         {(answer) =>
           "why" in answer ? (
             <Why history={answer} />
+          ) : unknownOf(answer, topic).parts.includes("started") ? (
+            <Why history={unknownOf(answer, topic)} />
           ) : (
             <>
               <NowAndBefore report={report} history={answer} />
@@ -73,8 +76,7 @@ function Found({ report }: { report: TopicJson }) {
                   <h2 id="history-title">Minute by minute</h2>
                   <Hours shown={shown} onChange={(chosen) => change({ hours: String(chosen) })} />
                 </div>
-                <HistoryChart {...rangeOf(answer, shown)} minutes={minutesOf(answer, topic)} />
-                <HistoryTable minutes={minutesOf(answer, topic)} />
+                <Minutes history={answer} topic={topic} hours={shown} />
               </section>
               <LatenessSteps history={answer} topic={topic} />
             </>
@@ -88,8 +90,20 @@ function Found({ report }: { report: TopicJson }) {
 
 const TOPIC_WORDS = ["ready", "delayed", "in flight", "held", "late", "retrying", "dead"] as const;
 
-function rangeOf({ to }: History, hours: number): { from: number; to: number } {
-  return { from: to - hours * HOUR, to };
+type MinutesProps = { readonly history: History; readonly topic: string; readonly hours: number };
+
+function Minutes({ history, topic, hours }: MinutesProps) {
+  const { to } = history;
+  const from = to - hours * HOUR;
+  const unknown = unknownOf(history, topic);
+  const minutes = minutesOf(history, topic).filter(({ at }) => at > from - MINUTE);
+  return (
+    <>
+      {unknown.parts.length > 0 && <p class="quiet">Not all is known: {unknown.why}.</p>}
+      <HistoryChart {...{ from, to, minutes, unknown }} />
+      <HistoryTable {...{ minutes, unknown }} />
+    </>
+  );
 }
 
 function Head({ report }: { report: TopicJson }) {

@@ -8,6 +8,7 @@ import { wholeNumber } from "../arguments.ts";
 import { CliError } from "../cli-error.ts";
 import { cloudLog } from "../cloud-log.ts";
 import { examples } from "../examples.ts";
+import { type KnownQueue, knownQueue } from "../known-queue.ts";
 import { type Open, type Session, withHint } from "../session.ts";
 import { stackHistory } from "../stack-history.ts";
 import type { Target } from "../target.ts";
@@ -69,9 +70,10 @@ async function serve(session: Session, { port, viewOnly }: Flags): Promise<void>
   const key = randomUUID();
   const host = `minutehand-${randomBytes(16).toString("hex")}.localhost`;
   const about = { ...aboutOf(found), ...(viewOnly && { isViewOnly: true }) };
+  const queue = knownQueue(() => api.topics(), surroundings.clock);
   const own = {
-    [HISTORY_PATH]: answerHistory(historyOf(found, session)),
-    [LOGS_PATH]: answerLog((job, signal) => cloudLog(api, job, surroundings.clock(), signal)),
+    [HISTORY_PATH]: answerHistory(historyOf(found, queue, surroundings.clock)),
+    [LOGS_PATH]: answerLog(async (job, signal) => cloudLog(api, job, await queue.now(), signal)),
   };
   const options = { pages, about, own, url: found.url, authorize, key, host, port };
   const proxy = await openProxy(options).catch((error: unknown) => {
@@ -89,10 +91,9 @@ async function serve(session: Session, { port, viewOnly }: Flags): Promise<void>
   await new Promise<never>(() => {});
 }
 
-function historyOf({ stack }: Target, { client, surroundings: { clock } }: Session): ReadHistory {
+function historyOf({ stack }: Target, queue: KnownQueue, clock: () => number): ReadHistory {
   if (stack === undefined) return async () => ({ why: NEEDS_STACK });
-  const topics = async () => (await (await client()).topics()).map(({ topic }) => topic);
-  return stackHistory(stack.name, { clock, topics });
+  return stackHistory(stack.name, { clock, queue });
 }
 
 function aboutOf({ url, auth, stack }: Target): About {

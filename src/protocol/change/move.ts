@@ -78,8 +78,10 @@ export async function move(ctx: Context, home: Home, request: Move): Promise<Mov
 
   const { topic, id, attempt } = home;
   // Readers of the log see the failed attempt before the move that it caused.
-  if (request.end?.what === "failed")
-    ctx.report({ type: "failed", topic, id, attempt, error: request.end.error });
+  if (request.end?.what === "failed") {
+    const { error, isThrottled } = request.end;
+    ctx.report({ type: "failed", topic, id, attempt, error, ...(isThrottled && { isThrottled }) });
+  }
   ctx.report({ type: "moved", topic, id, dueAt, why: request.why });
   // rule: near-job-sent-after-move
   await sendIfNear(ctx, [found]);

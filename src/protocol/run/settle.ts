@@ -5,6 +5,7 @@ import { crashOf, type Home, type HomeIn, type Throttled } from "../../core/home
 import { linesOf, withLine } from "../../core/once.ts";
 import { isUnreadable, readHome } from "../../core/readable.ts";
 import { changeOf } from "../../core/states.ts";
+import { THROTTLED } from "../../core/thrown.ts";
 import { inParallel } from "../../general/batches.ts";
 import { truncate } from "../../general/text.ts";
 import { hasAttributes, move } from "../change/move.ts";
@@ -147,7 +148,7 @@ async function failAttempt(
 /** No attempt is used, but the job counts as waiting for a retry, as after a failed one. */
 async function waitForTarget(ctx: Context, home: HomeIn<"running">, reason: string): Promise<Settled> {
   const { throttled, wait } = countThrottled(ctx, home);
-  const lastError = truncate(`throttled: ${reason}`, ERROR_BYTES);
+  const lastError = truncate(`${THROTTLED}${reason}`, ERROR_BYTES);
   const set = { lastError, throttled, attempt: home.attempt - 1 };
   return endRun(ctx, { home }, (run) => retry(ctx, run, wait, set, "throttled"));
 }
@@ -163,7 +164,8 @@ async function retry(
   const dueAt = since + wait;
   // The note is written at the same time as the move: a process that is about to end must not wait for the note first.
   const noted = noteTroubled(ctx, "retrying", [{ id: home.id, topic: home.topic, time: dueAt, since }]);
-  const end = { what: "failed", error: set.lastError } as const;
+  const isThrottled = set.throttled !== undefined;
+  const end = { what: "failed", error: set.lastError, ...(isThrottled && { isThrottled }) } as const;
   const [moved] = await Promise.all([
     move(ctx, home, { change: "retry", dueAt, also, set, end, why }),
     noted,

@@ -31,3 +31,11 @@ test("an attempt whose start the timeline has dropped has no start", () => {
   ];
   expect(attemptsOf({ timeline, state: "dead" })).toEqual([{ attempt: 7, outcome: "failed", error: "no" }]);
 });
+
+test("a run that a throttled target did not start is no failed attempt", () => {
+  const timeline = [
+    { at: at(2), event: "claimed" as const, attempt: 1, lateness: 1 },
+    { at: at(17), event: "failed" as const, attempt: 1, error: "throttled: Rate Exceeded." },
+  ];
+  expect(attemptsOf({ timeline, state: "scheduled" })).toMatchObject([{ attempt: 1, outcome: "throttled" }]);
+});

@@ -1,6 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { HistoryMinute } from "../../../console/history.ts";
-import { compare, spanOf, spansOf, trendOf, trendText } from "../../../console/page/history-spans.ts";
+import {
+  compare,
+  countText,
+  spanOf,
+  spansOf,
+  trendOf,
+  trendText,
+  unknownOf,
+} from "../../../console/page/history-spans.ts";
 import { HOUR, MINUTE } from "../../../console/page/times.ts";
 
 const TO = Date.parse("2026-03-12T12:30:20Z");
@@ -81,4 +89,13 @@ describe("now, compared with an hour ago", () => {
   test("is nothing if no job started at one of the times", () => {
     expect(trendOf(compare(HISTORY, [minute(1, 10)]))).toBeUndefined();
   });
+});
+
+test("a count that the server does not know is not 0", () => {
+  const unknown = { parts: ["failed"], why: "CloudWatch gave a part" } as const;
+  const history = { ...HISTORY, topics: [{ topic: "work", minutes: [], unknown }] };
+  const texts = (topic: string) =>
+    (["failed", "dead"] as const).map((part) => countText(0, part, unknownOf(history, topic)));
+  expect(texts("work")).toEqual(["unknown", "0"]);
+  expect(texts("other")).toEqual(["0", "0"]);
 });

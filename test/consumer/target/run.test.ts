@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Invoke, Invoked } from "../../../src/aws/invoke.ts";
 import { targetRun } from "../../../src/consumer/target/run.ts";
 import type { Home } from "../../../src/core/home.ts";
+import { measuresOf } from "../../../src/environment/telemetry.ts";
 import { fileOccurrence } from "../../../src/protocol/file/recurring.ts";
 import { reportTopics } from "../../../src/protocol/read/topics.ts";
 import { consume } from "../../support/consume.ts";
@@ -151,6 +152,9 @@ describe("a job that a target runs", () => {
       expect(waits[i]).toBeLessThanOrEqual(longest);
     }
     expect(waits.length).toBeLessThan(12);
+    const ends = world.events.filter((event) => event.type === "failed");
+    expect(ends).toHaveLength(waits.length);
+    expect(ends.flatMap(measuresOf)).toEqual([]);
     const rung = world.events.filter(({ type }) => type === "throttled");
     // The first four runs come within a quarter of an hour.
     expect(rung).toHaveLength(waits.length - 4);
