@@ -1,12 +1,14 @@
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
+import type { CarriedAction } from "../carried.ts";
 import { addresses } from "./parts/search.ts";
 
-/** What the palette can do: open an address, or something that the frame does. */
+/** What the frame can do, for the palette or for a message: open an address or a dialog, or something else. */
 export type Act =
   | { readonly opens: string }
   | { readonly pauses: string }
   | { readonly resumes: string }
+  | { readonly shiftsBack: CarriedAction }
   | {
       readonly does: "zone" | "auto" | "light" | "dark" | "keys" | "refresh" | "minute" | "hour" | "next-job";
     };

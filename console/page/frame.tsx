@@ -40,6 +40,8 @@ const VIEWS = [
   ...(about.hasLive ? [{ name: "Live", href: addresses.live(), key: "l", icon: ScrollText }] : []),
   { name: "Enqueue", href: addresses.enqueue(), key: "e", icon: SquarePlus },
 ];
+/** The last one is opened seldom, so it stands only here and where actions are begun. */
+const PALETTE_VIEWS = [...VIEWS, { name: "Last actions on many jobs", href: addresses.lastActions }];
 /** On a phone the other views stand behind "More". */
 const IN_BOTTOM_BAR = 5;
 
@@ -95,7 +97,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         {title}
       </p>
       <KeysDialog dialog={keys} />
-      <PaletteHost views={VIEWS} openKeys={openKeys} />
+      <PaletteHost views={PALETTE_VIEWS} openKeys={openKeys} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
 import { ahead, clock, wrong } from "./clock.ts";
+import type { Act } from "./commands.ts";
 import type { Zone } from "./times.ts";
 
 /** What all views share. A component that reads `.value` is drawn again when the value changes. */
@@ -64,6 +65,9 @@ export type Notice = {
 };
 /** `path`: the view on which it is shown. */
 type Said = Notice & { readonly at: number; readonly path: string };
+/** What a dialog outside of the views asks about: a command of the palette, or the way back that a message offers. */
+export const asked = signal<Act | undefined>(undefined);
+
 export const notice = signal<Said | undefined>(undefined);
 
 export function say(said: Notice): void {

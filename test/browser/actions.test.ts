@@ -195,3 +195,120 @@ test("the actions stay in sight while a long list is scrolled, at each width", a
     await expectNoOverflow(page);
   }
 });
+
+/** Files two jobs and shifts them by an hour with the page. Answers the page, the jobs' ids and the action's message. */
+async function shiftTwo(tag: string) {
+  const jobs = await Promise.all(
+    ["09:00", "09:30"].map((time) => api.enqueue("work", {}, { tag, dueAt: `2031-01-01T${time}:00Z` })),
+  );
+  const page = await browser.open(`/console/jobs?topic=work&tag=${tag}&${RANGE}`);
+  await page.getByRole("button", { name: "Shift all …" }).click();
+  await page.getByRole("dialog").getByText("You can shift the jobs back afterwards").waitFor();
+  await page.getByRole("button", { name: "Shift all: 2 jobs" }).click();
+  const message = bar(page)
+    .getByRole("listitem")
+    .filter({ hasText: `Shifted 2 jobs of work with the tag ${tag}` });
+  await message.getByText("1 h later.").waitFor();
+  const dueTimes = () => Promise.all(jobs.map(async ({ id }) => (await api.get(id)).dueAt));
+  return { page, message, dueTimes };
+}
+
+describe("the message of an action that is done", () => {
+  test("leads to the shifted jobs, and shifts them back after it has counted them again", async () => {
+    const tag = "actions-back";
+    const { page, message, dueTimes } = await shiftTwo(tag);
+    await message.getByRole("link", { name: "Show them" }).click();
+    await expect
+      .poll(() => Object.fromEntries(new URL(page.url()).searchParams))
+      .toEqual({ topic: "work", tag, from: "2031-01-01T01:00:00.000Z", to: "2031-01-02T01:00:00.000Z" });
+    await page.getByText("2 jobs due from").waitFor();
+    await message.getByRole("button", { name: "Shift back …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("2 jobs of work with the tag actions-back due from").waitFor();
+    await dialog.getByText("become due 1 h earlier, as before").waitFor();
+    await dialog.getByText("The action has shifted 2 jobs, and as many wait in the shifted range.").waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Shift back: 2 jobs" }).click();
+    await bar(page).getByText("Shifted 2 jobs of work with the tag actions-back, 1 h earlier.").waitFor();
+    expect(await dueTimes()).toEqual(["2031-01-01T09:00:00.000Z", "2031-01-01T09:30:00.000Z"]);
+  });
+
+  test("says before a shift back that other jobs are in the range too, or that some have gone", async () => {
+    const tag = "actions-back-others";
+    const { page, message, dueTimes } = await shiftTwo(tag);
+    const [third] = await Promise.all([api.enqueue("work", {}, { tag, dueAt: "2031-01-01T20:00:00Z" })]);
+    await message.getByRole("button", { name: "Shift back …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("So 1 job that the action did not shift would be moved too.").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await dueTimes()).toEqual(["2031-01-01T10:00:00.000Z", "2031-01-01T10:30:00.000Z"]);
+    const page2 = await api
+      .list({ tag, ...DAY, pageSize: 1 })
+      [Symbol.asyncIterator]()
+      .next();
+    for (const { id } of [third, page2.value]) await api.cancel(id);
+    await message.getByRole("button", { name: "Shift back …" }).click();
+    await dialog.getByText("Of these, 1 job cannot be shifted back").waitFor();
+  });
+
+  test("leads to the cancelled jobs, and its dialog has said that nothing undoes it", async () => {
+    const tag = "actions-gone";
+    const page = await openMany(tag, 2);
+    await page.getByRole("dialog").getByText("This cannot be undone: a cancelled job cannot").waitFor();
+    await page.getByRole("button", { name: "Cancel all: 2 jobs" }).click();
+    const message = bar(page)
+      .getByRole("listitem")
+      .filter({ hasText: `with the tag ${tag}` });
+    await message.getByRole("link", { name: "Show them" }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("state")).toBe("cancelled");
+    await page.getByText(/^2 jobs due from .*: 2 cancelled/).waitFor();
+    expect(await message.getByRole("button", { name: "Shift back …" }).count()).toBe(0);
+  });
+
+  test("is found again among the last actions, from the list and the palette", async () => {
+    const { page, message } = await shiftTwo("actions-last");
+    await message.getByRole("button", { name: "Close this message" }).click();
+    await page.getByRole("link", { name: "Last actions" }).click();
+    await page.getByRole("heading", { name: "Actions on many jobs" }).waitFor();
+    const main = page.getByRole("main");
+    const line = main.getByRole("listitem").filter({ hasText: "with the tag actions-last, 1 h later." });
+    await expectAccessible(page);
+    await line.getByRole("button", { name: "Shift back …" }).click();
+    await page.getByRole("button", { name: "Shift back: 2 jobs" }).click();
+    await main.getByText("with the tag actions-last, 1 h earlier.").waitFor();
+    await page.keyboard.press("g");
+    await page.keyboard.press("o");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("last actions");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Actions on many jobs" }).waitFor();
+  });
+});
+
+test.each(["Escape", "Back"])("a count ends when its dialog is left by %s", async (way) => {
+  const tag = `actions-count-${way}`;
+  await api.enqueue("work", {}, { tag, dueAt: AT });
+  const page = await browser.open("/console");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.evaluate(
+    (path) => history.pushState(null, "", path),
+    `/console/jobs?topic=work&tag=${tag}&${RANGE}`,
+  );
+  await page.reload();
+  let calls = 0;
+  // Each part has a further one, so a count that goes on never ends.
+  await page.route("**/jobs/bulk*", async (route) => {
+    calls++;
+    const part = { ...{ examined: 1, matched: 1, changed: 0, skipped: {}, errors: [] }, ...DAY };
+    await route.fulfill({ json: { ...part, reached: AT, cursor: String(calls) } });
+  });
+  await page.getByRole("button", { name: "Cancel all …" }).click();
+  await page.getByRole("dialog").getByText("Counting the jobs").waitFor();
+  if (way === "Back") await page.goBack();
+  else await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  const before = calls;
+  await page.waitForTimeout(1000);
+  expect(calls).toBeLessThanOrEqual(before + 1);
+});

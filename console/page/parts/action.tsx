@@ -10,6 +10,8 @@ import { addresses } from "./search.ts";
 type Props = {
   /** The text of the button, such as `Cancel`. */
   readonly label: string;
+  /** The text of the button where its place is narrow. Its name is still the label. */
+  readonly short?: string | undefined;
   /** What the action is about, such as a topic. Needed if a view has several buttons with the same text. */
   readonly of?: string;
   /** What will happen, as a question, such as `Cancel this job?` */
@@ -36,16 +38,20 @@ export const VIEW_ONLY = "this console is view only, and changes nothing";
 
 /** A dialog first says what the action will do. It shows the API's error. Afterwards the page says what the action did. */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
-  const { of, title, children, run, takesReason, isDangerous, onOpen, onClose } = props;
+  const { short, of, title, children, run, takesReason, isDangerous, onOpen, onClose } = props;
   const impossible = about.isViewOnly ? VIEW_ONLY : props.impossible;
-  const [isOpen, setOpen] = useState(props.isOpenAtOnce === true);
+  const isOpenAtOnce = props.isOpenAtOnce === true;
+  const [isOpen, setOpen] = useState(isOpenAtOnce);
+  useEffect(() => {
+    if (isOpenAtOnce) onOpen?.();
+  }, [isOpenAtOnce]);
   return (
     <>
-      {!props.isOpenAtOnce && (
+      {!isOpenAtOnce && (
         <button
           type="button"
           class={isDangerous ? "danger" : ""}
-          aria-label={of && `${label} ${of} …`}
+          aria-label={of ? `${label} ${of} …` : short && `${label} …`}
           // A disabled button cannot get the focus, so it could not say why its action is impossible.
           aria-disabled={impossible !== undefined}
           title={impossible}
@@ -56,7 +62,7 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
             setOpen(true);
           }}
         >
-          {label} …
+          {short ?? `${label} …`}
         </button>
       )}
       {isOpen && (
@@ -87,9 +93,9 @@ type DialogProps = Pick<Props, "title" | "children" | "run"> & {
 function ActionDialog({ title, children, run, confirm, close, ...props }: DialogProps) {
   const { takesReason, isReady, isDangerous } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   const [reason, setReason] = useState("");
   const { submit, error, isRunning } = useSubmit(dialog, () => run(whyOf(reason)), confirm);
+  useShown(dialog, confirm, isRunning);
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="action-title">
       <form onSubmit={(event) => void submit(event)}>
@@ -112,6 +118,22 @@ function ActionDialog({ title, children, run, confirm, close, ...props }: Dialog
       </form>
     </dialog>
   );
+}
+
+/** Opens the dialog. If it disappears while it is open, because its action has become impossible, the page says so. */
+function useShown(dialog: RefObject<HTMLDialogElement>, confirm: string, isRunning: boolean): void {
+  const isBusy = useRef(isRunning);
+  isBusy.current = isRunning;
+  useEffect(() => {
+    const { current: shown } = dialog;
+    const { pathname } = location;
+    shown?.showModal();
+    return () => {
+      if (!shown?.open || isBusy.current || location.pathname !== pathname) return;
+      const text = `"${confirm}" is not possible any more, because somebody has changed the state meanwhile. Nothing was done.`;
+      say({ text, isFailure: true });
+    };
+  }, []);
 }
 
 function useSubmit(

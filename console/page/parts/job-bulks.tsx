@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { type JobSelection, untrackedTrouble, useTopics } from "../reads.ts";
-import { readShift } from "../shift-words.ts";
-import { now, zone } from "../state.ts";
+import { readShift, shiftText } from "../shift-words.ts";
+import { isNarrow, now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
-import { durationText, HOUR, isoAt } from "../times.ts";
+import { HOUR, isoAt } from "../times.ts";
 import { BulkAction } from "./bulk-action.tsx";
+import { addresses } from "./search.ts";
 import type { Which } from "./several.tsx";
 import { TimeField } from "./time-field.tsx";
 
@@ -27,6 +28,7 @@ export function Bulks({
   const labels = { ...(tag ? { tag } : {}), ...(group ? { group } : {}) };
   const which = { topics, ...labels, ...listedRange(from, to) };
   const given = { which, takesSeveral: true, impossible };
+  const short = (text: string) => (isNarrow.value ? text : undefined);
   const jobs = `All waiting jobs ${from || to ? "in this range" : "of the next hour"}`;
   return (
     <section class="bulks" aria-label="Actions on all jobs of this selection">
@@ -36,22 +38,28 @@ export function Bulks({
           : `Not possible: ${impossible}.`}
       </p>
       <div class="buttons">
+        {isNarrow.value && <span class="quiet">All:</span>}
         <BulkAction
           {...given}
           label="Run all now"
+          short={short("Run now")}
           change={{ action: "run" }}
           effect="become due at once, or at the rate above"
           takesRate
         />
-        <MoveAll {...given} />
-        <ShiftAll {...given} />
+        <MoveAll {...given} short={short("Move")} />
+        <ShiftAll {...given} short={short("Shift")} />
         <BulkAction
           {...given}
           label="Cancel all"
+          short={short("Cancel")}
           change={{ action: "cancel" }}
-          effect="will not run. A cancelled job cannot be brought back"
+          effect="will not run"
           isDangerous
         />
+        <a class="last-actions" href={addresses.lastActions} aria-label="Last actions">
+          {isNarrow.value ? "Last" : "Last actions"}
+        </a>
       </div>
     </section>
   );
@@ -65,6 +73,7 @@ function useTopicsOf(topic: string): string[] {
 }
 
 type Given = {
+  readonly short: string | undefined;
   readonly which: Which;
   readonly takesSeveral: boolean;
   readonly impossible: string | undefined;
@@ -123,8 +132,4 @@ function ShiftAll(given: Given) {
       </div>
     </BulkAction>
   );
-}
-
-function shiftText(ms: number): string {
-  return `${durationText(Math.abs(ms))} ${ms < 0 ? "earlier" : "later"}`;
 }

@@ -1,0 +1,89 @@
+import { Fragment } from "preact";
+import { useState } from "preact/hooks";
+import { messageOf } from "../../../src/core/errors.ts";
+import type { CarriedAction } from "../../carried.ts";
+import { continueAction, isRunning, stopAction } from "../actions.ts";
+import { listsAfter, shiftBackOf } from "../after-action.ts";
+import { progressText, shareOf } from "../bulk-words.ts";
+import { about } from "../server.ts";
+import { asked, say } from "../state.ts";
+
+/** What an action on many jobs does or did, where its jobs are now, and what stops, continues or undoes it. */
+export function CarriedLine({ action, close }: { action: CarriedAction; close?: () => void }) {
+  const { id, state, lines, error } = action;
+  return (
+    <>
+      {/* A screen reader hears the end, and not each count on the way. */}
+      <span aria-hidden={isRunning(action)}>
+        {progressText(action)}
+        {state === "stopping" && ". Stopping after the present part …"}
+        {state === "stopped" && ". Stopped"}
+        {error && (
+          <>
+            . It failed: <code>{error.code}</code> {error.detail}
+          </>
+        )}
+      </span>
+      {state !== "done" && (
+        <progress max={1} value={shareOf(lines)} aria-label={`Progress: ${progressText(action)}`} />
+      )}
+      <span class="buttons">
+        {state === "running" && <ActionButton label="Stop" act={() => stopAction(id)} />}
+        {!isRunning(action) && <Lists action={action} />}
+        {!isRunning(action) && !about.isViewOnly && shiftBackOf(action) && (
+          <button
+            type="button"
+            onClick={() => {
+              asked.value = { shiftsBack: action };
+            }}
+          >
+            Shift back …
+          </button>
+        )}
+        {(state === "stopped" || state === "failed") && (
+          <ActionButton label="Go on" act={() => continueAction(id)} />
+        )}
+        {close && !isRunning(action) && (
+          <button type="button" aria-label="Close this message" onClick={close}>
+            ×
+          </button>
+        )}
+      </span>
+    </>
+  );
+}
+
+function Lists({ action }: { action: CarriedAction }) {
+  const [first, ...others] = listsAfter(action);
+  if (first === undefined) return null;
+  if (others.length === 0) return <a href={first.href}>Show them</a>;
+  return (
+    <span>
+      Show{" "}
+      {[first, ...others].map(({ name, href }, index) => (
+        <Fragment key={href}>
+          {index > 0 && ", "}
+          <a href={href}>{name}</a>
+        </Fragment>
+      ))}
+    </span>
+  );
+}
+
+function ActionButton({ label, act }: { label: string; act: () => Promise<void> }) {
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <button
+      type="button"
+      disabled={isAsked}
+      onClick={() => {
+        setAsked(true);
+        act()
+          .catch((error: unknown) => say({ text: `${label}: ${messageOf(error)}`, isFailure: true }))
+          .finally(() => setAsked(false));
+      }}
+    >
+      {label}
+    </button>
+  );
+}
