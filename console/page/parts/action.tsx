@@ -45,26 +45,13 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
   useEffect(() => {
     if (isOpenAtOnce) onOpen?.();
   }, [isOpenAtOnce]);
+  function open(): void {
+    onOpen?.();
+    setOpen(true);
+  }
   return (
     <>
-      {!isOpenAtOnce && (
-        <button
-          type="button"
-          class={isDangerous ? "danger" : ""}
-          aria-label={of ? `${label} ${of} …` : short && `${label} …`}
-          // A disabled button cannot get the focus, so it could not say why its action is impossible.
-          aria-disabled={impossible !== undefined}
-          title={impossible}
-          onClick={() => {
-            if (impossible !== undefined) return say({ text: `${label}: ${impossible}.`, isFailure: true });
-            forgetNotice();
-            onOpen?.();
-            setOpen(true);
-          }}
-        >
-          {short ?? `${label} …`}
-        </button>
-      )}
+      {!isOpenAtOnce && <ActionButton {...{ label, short, of, isDangerous, impossible, open }} />}
       {isOpen && (
         <ActionDialog
           {...{ title, run, confirm, isReady }}
@@ -79,6 +66,30 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
         </ActionDialog>
       )}
     </>
+  );
+}
+
+type ButtonProps = Pick<Props, "label" | "short" | "of" | "isDangerous" | "impossible"> & {
+  readonly open: () => void;
+};
+
+function ActionButton({ label, short, of, isDangerous, impossible, open }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      class={isDangerous ? "danger" : ""}
+      aria-label={of ? `${label} ${of} …` : short && `${label} …`}
+      // A disabled button cannot get the focus, so it could not say why its action is impossible.
+      aria-disabled={impossible !== undefined}
+      title={impossible}
+      onClick={() => {
+        if (impossible !== undefined) return say({ text: `${label}: ${impossible}.`, isFailure: true });
+        forgetNotice();
+        open();
+      }}
+    >
+      {short ?? `${label} …`}
+    </button>
   );
 }
 

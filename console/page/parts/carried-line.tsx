@@ -8,9 +8,11 @@ import { progressText, shareOf } from "../bulk-words.ts";
 import { about } from "../server.ts";
 import { asked, say } from "../state.ts";
 
+type Props = { readonly action: CarriedAction; readonly close?: (() => void) | undefined };
+
 /** What an action on many jobs does or did, where its jobs are now, and what stops, continues or undoes it. */
-export function CarriedLine({ action, close }: { action: CarriedAction; close?: () => void }) {
-  const { id, state, lines, error } = action;
+export function CarriedLine({ action, close }: Props) {
+  const { state, lines, error } = action;
   return (
     <>
       {/* A screen reader hears the end, and not each count on the way. */}
@@ -27,29 +29,39 @@ export function CarriedLine({ action, close }: { action: CarriedAction; close?: 
       {state !== "done" && (
         <progress max={1} value={shareOf(lines)} aria-label={`Progress: ${progressText(action)}`} />
       )}
+      <LineButtons {...{ action, close }} />
+    </>
+  );
+}
+
+function LineButtons({ action, close }: Props) {
+  const { id, state } = action;
+  if (isRunning(action))
+    return (
       <span class="buttons">
         {state === "running" && <ActionButton label="Stop" act={() => stopAction(id)} />}
-        {!isRunning(action) && <Lists action={action} />}
-        {!isRunning(action) && !about.isViewOnly && shiftBackOf(action) && (
-          <button
-            type="button"
-            onClick={() => {
-              asked.value = { shiftsBack: action };
-            }}
-          >
-            Shift back …
-          </button>
-        )}
-        {(state === "stopped" || state === "failed") && (
-          <ActionButton label="Go on" act={() => continueAction(id)} />
-        )}
-        {close && !isRunning(action) && (
-          <button type="button" aria-label="Close this message" onClick={close}>
-            ×
-          </button>
-        )}
       </span>
-    </>
+    );
+  return (
+    <span class="buttons">
+      <Lists action={action} />
+      {!about.isViewOnly && shiftBackOf(action) && (
+        <button
+          type="button"
+          onClick={() => {
+            asked.value = { shiftsBack: action };
+          }}
+        >
+          Shift back …
+        </button>
+      )}
+      {state !== "done" && <ActionButton label="Go on" act={() => continueAction(id)} />}
+      {close && (
+        <button type="button" aria-label="Close this message" onClick={close}>
+          ×
+        </button>
+      )}
+    </span>
   );
 }
 

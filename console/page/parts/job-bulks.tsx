@@ -28,7 +28,6 @@ export function Bulks({
   const labels = { ...(tag ? { tag } : {}), ...(group ? { group } : {}) };
   const which = { topics, ...labels, ...listedRange(from, to) };
   const given = { which, takesSeveral: true, impossible };
-  const short = (text: string) => (isNarrow.value ? text : undefined);
   const jobs = `All waiting jobs ${from || to ? "in this range" : "of the next hour"}`;
   return (
     <section class="bulks" aria-label="Actions on all jobs of this selection">
@@ -37,31 +36,38 @@ export function Bulks({
           ? `${jobs}${state ? ", whatever the state filter says" : ""}:`
           : `Not possible: ${impossible}.`}
       </p>
-      <div class="buttons">
-        {isNarrow.value && <span class="quiet">All:</span>}
-        <BulkAction
-          {...given}
-          label="Run all now"
-          short={short("Run now")}
-          change={{ action: "run" }}
-          effect="become due at once, or at the rate above"
-          takesRate
-        />
-        <MoveAll {...given} short={short("Move")} />
-        <ShiftAll {...given} short={short("Shift")} />
-        <BulkAction
-          {...given}
-          label="Cancel all"
-          short={short("Cancel")}
-          change={{ action: "cancel" }}
-          effect="will not run"
-          isDangerous
-        />
-        <a class="last-actions" href={addresses.lastActions} aria-label="Last actions">
-          {isNarrow.value ? "Last" : "Last actions"}
-        </a>
-      </div>
+      <BulkButtons {...given} />
     </section>
+  );
+}
+
+function BulkButtons(given: Omit<Given, "short">) {
+  const short = (text: string) => (isNarrow.value ? text : undefined);
+  return (
+    <div class="buttons">
+      {isNarrow.value && <span class="quiet">All:</span>}
+      <BulkAction
+        {...given}
+        label="Run all now"
+        short={short("Run now")}
+        change={{ action: "run" }}
+        effect="become due at once, or at the rate above"
+        takesRate
+      />
+      <MoveAll {...given} short={short("Move")} />
+      <ShiftAll {...given} short={short("Shift")} />
+      <BulkAction
+        {...given}
+        label="Cancel all"
+        short={short("Cancel")}
+        change={{ action: "cancel" }}
+        effect="will not run"
+        isDangerous
+      />
+      <a class="last-actions" href={addresses.lastActions} aria-label="Last actions">
+        {isNarrow.value ? "Last" : "Last actions"}
+      </a>
+    </div>
   );
 }
 
