@@ -23,7 +23,18 @@ import { StackClock } from "./parts/stack-clock.tsx";
 import { Time } from "./parts/time.tsx";
 import { useTopics } from "./reads.ts";
 import { about, isKeyWrong } from "./server.ts";
-import { forgetNotice, hasBottomBar, notice, now, THEMES, type Theme, theme, zone } from "./state.ts";
+import {
+  asked,
+  forgetNotice,
+  hasBottomBar,
+  type Notice,
+  notice,
+  now,
+  THEMES,
+  type Theme,
+  theme,
+  zone,
+} from "./state.ts";
 import { zoneName } from "./times.ts";
 import { KeyMissing } from "./views/key-missing.tsx";
 
@@ -351,12 +362,26 @@ function NoticeLine() {
             </span>{" "}
             {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
           </span>
+          {said.undo && <UndoButton {...said.undo} />}
           <button type="button" aria-label="Close this message" onClick={forgetNotice}>
             <X class="icon" size={16} aria-hidden="true" />
           </button>
         </p>
       )}
     </div>
+  );
+}
+
+function UndoButton({ label, act }: NonNullable<Notice["undo"]>) {
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        asked.value = act;
+      }}
+    >
+      {label} …
+    </button>
   );
 }
 

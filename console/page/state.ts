@@ -61,6 +61,8 @@ export type Notice = {
   readonly text: string;
   readonly href?: string;
   readonly link?: string;
+  /** What undoes it. */
+  readonly undo?: { readonly label: string; readonly act: Act };
   readonly isFailure?: boolean;
 };
 /** `path`: the view on which it is shown. */

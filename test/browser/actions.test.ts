@@ -312,3 +312,104 @@ test.each(["Escape", "Back"])("a count ends when its dialog is left by %s", asyn
   await page.waitForTimeout(1000);
   expect(calls).toBeLessThanOrEqual(before + 1);
 });
+
+const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name, exact: true });
+
+describe("the message of a change of one job", () => {
+  const file = (key: string) =>
+    api.enqueue(
+      "work",
+      { orderId: 17 },
+      { key: `actions-${key}`, dueAt: "2031-03-01T09:00:00Z", tag: "own" },
+    );
+
+  test("moves a job back to its former time, also after Run now", async () => {
+    const job = await file("put-back");
+    const page = await browser.open(`/console/jobs/${job.id}`, { timezoneId: "UTC" });
+    await button(page, "Reschedule …").click();
+    await page.getByLabel("New time").fill("2031-03-02T09:00:00Z");
+    await button(page, "Reschedule the job").click();
+    await button(page, "Move back to 1 Mar 2031, 09:00:00 UTC …").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("again, instead of").waitFor();
+    await expectAccessible(page);
+    await button(page, "Move the job back").click();
+    await page.getByText("actions-put-back is due at 1 Mar 2031, 09:00:00 UTC again.").waitFor();
+    await button(page, "Run now …").click();
+    await button(page, "Run the job now").click();
+    await button(page, "Postpone back to 1 Mar 2031, 09:00:00 UTC …").click();
+    await button(page, "Move the job back").click();
+    await expect.poll(async () => (await api.get(job.id)).dueAt).toBe("2031-03-01T09:00:00.000Z");
+  });
+
+  test("puts a former body back, and not over a body that somebody else has written meanwhile", async () => {
+    const job = await file("former-body");
+    const page = await browser.open(`/console/jobs/${job.id}`);
+    await button(page, "Change the body …").click();
+    await page.getByLabel("Body (JSON)").fill('{"orderId": 18}');
+    await button(page, "Change the body").click();
+    await button(page, "Put the former body back …").click();
+    await api.reschedule(job.id, { body: { orderId: 19 } });
+    const confirm = button(page, "Put the former body back");
+    await confirm.click();
+    await page.getByRole("alert").getByText("changed-meanwhile").waitFor();
+    await button(page, "Use the present job").click();
+    await page.getByRole("alert").waitFor({ state: "hidden" });
+    await confirm.click();
+    await page.getByText("actions-former-body has its former body again.").waitFor();
+    expect((await api.get(job.id)).body).toEqual({ orderId: 17 });
+  });
+
+  test("says that a cancel cannot be undone, and leads to a form with a copy of the job", async () => {
+    const job = await file("copied");
+    const page = await browser.open(`/console/jobs/${job.id}`);
+    await button(page, "Cancel …").click();
+    await page.getByRole("dialog").getByText("This cannot be undone: a cancelled job").waitFor();
+    await button(page, "Cancel the job").click();
+    await page.getByRole("link", { name: "Enqueue a copy of it" }).click();
+    await page.getByText("This is a copy of actions-copied.").waitFor();
+    await button(page, "Enqueue the job").click();
+    await page.getByText(/^Filed: /).waitFor();
+    const copy = await api.get({ topic: "work", key: "actions-copied" });
+    const { body, tag, dueAt, maxAttempts } = await api.get(job.id);
+    expect(copy).toMatchObject({ state: "scheduled", body, tag, dueAt, maxAttempts });
+  });
+
+  test("shows what has changed since the dialog was opened, who did it and when, and repeats on the present job", async () => {
+    const job = await file("side-by-side");
+    const page = await browser.open(`/console/jobs/${job.id}`, { timezoneId: "UTC" });
+    await button(page, "Cancel …").click();
+    const moved = { dueAt: "2031-03-01T10:30:00Z", body: { orderId: 18 }, reason: "the van is late" };
+    await api.reschedule(job.id, moved);
+    await button(page, "Cancel the job").click();
+    const alert = page.getByRole("alert").filter({ hasText: "This job has changed" });
+    await alert.getByText(/^moved .* by a caller: the van is late$/).waitFor();
+    const cells = alert.getByRole("row").filter({ hasText: "due" }).getByRole("cell");
+    expect(await cells.allInnerTexts()).toEqual([
+      expect.stringContaining("1 Mar 2031, 09:00:00 UTC"),
+      expect.stringContaining("1 Mar 2031, 10:30:00 UTC"),
+    ]);
+    expect(await alert.getByLabel("Text of the earlier body").textContent()).toContain("17");
+    expect(await alert.getByLabel("Text of the present body").textContent()).toContain("18");
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 360, height: 800 });
+    await expectNoOverflow(page);
+    await button(page, "Use the present job").click();
+    await page.getByRole("alert").waitFor({ state: "hidden" });
+    await button(page, "Cancel the job").click();
+    await page.getByText("Cancelled actions-side-by-side. It will not run.").waitFor();
+  });
+});
+
+test("a pause is undone by its message, and a dialog of a topic that somebody else has resumed stays", async () => {
+  const page = await browser.open("/console/topics/precise");
+  await button(page, "Pause precise …").click();
+  await button(page, "Pause the topic").click();
+  await button(page, "Resume …").click();
+  await page.getByRole("dialog", { name: "Resume precise?" }).waitFor();
+  await api.resume("precise");
+  // The page has read by now that the topic is not paused.
+  await page.getByRole("main").getByText("paused", { exact: true }).waitFor({ state: "hidden" });
+  await button(page, "Resume the topic").click();
+  await page.getByText(/^Resumed precise/).waitFor();
+});

@@ -2,7 +2,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { MinutehandError, messageOf } from "../../../src/core/errors.ts";
 import { refresh } from "../api.ts";
-import { about } from "../server.ts";
+import { about as server } from "../server.ts";
 import { forgetNotice, type Notice, say } from "../state.ts";
 import { ReasonField, type Why, whyOf } from "./reason-field.tsx";
 import { addresses } from "./search.ts";
@@ -29,6 +29,8 @@ type Props = {
   readonly isReady?: boolean;
   /** Without a button: the dialog is open from the beginning. */
   readonly isOpenAtOnce?: boolean;
+  /** What the action would change now. When this is another object, the dialog forgets the error of an earlier try. */
+  readonly about?: unknown;
   readonly onOpen?: () => void;
   readonly onClose?: () => void;
 };
@@ -39,7 +41,7 @@ export const VIEW_ONLY = "this console is view only, and changes nothing";
 /** A dialog first says what the action will do. It shows the API's error. Afterwards the page says what the action did. */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
   const { short, of, title, children, run, takesReason, isDangerous, onOpen, onClose } = props;
-  const impossible = about.isViewOnly ? VIEW_ONLY : props.impossible;
+  const impossible = server.isViewOnly ? VIEW_ONLY : props.impossible;
   const isOpenAtOnce = props.isOpenAtOnce === true;
   const [isOpen, setOpen] = useState(isOpenAtOnce);
   useEffect(() => {
@@ -54,7 +56,7 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
       {!isOpenAtOnce && <ActionButton {...{ label, short, of, isDangerous, impossible, open }} />}
       {isOpen && (
         <ActionDialog
-          {...{ title, run, confirm, isReady }}
+          {...{ title, run, confirm, isReady, about: props.about }}
           takesReason={takesReason === true}
           isDangerous={isDangerous === true}
           close={() => {
@@ -69,7 +71,9 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
   );
 }
 
-type ButtonProps = Pick<Props, "label" | "short" | "of" | "isDangerous" | "impossible"> & {
+type ButtonProps = Pick<Props, "label" | "short" | "impossible"> & {
+  readonly of: string | undefined;
+  readonly isDangerous: boolean | undefined;
   readonly open: () => void;
 };
 
@@ -93,7 +97,7 @@ function ActionButton({ label, short, of, isDangerous, impossible, open }: Butto
   );
 }
 
-type DialogProps = Pick<Props, "title" | "children" | "run"> & {
+type DialogProps = Pick<Props, "title" | "children" | "run" | "about"> & {
   readonly confirm: string;
   readonly takesReason: boolean;
   readonly isReady: boolean;
@@ -105,7 +109,7 @@ function ActionDialog({ title, children, run, confirm, close, ...props }: Dialog
   const { takesReason, isReady, isDangerous } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState("");
-  const { submit, error, isRunning } = useSubmit(dialog, () => run(whyOf(reason)), confirm);
+  const { submit, error, isRunning } = useSubmit(dialog, () => run(whyOf(reason)), confirm, props.about);
   useShown(dialog, confirm, isRunning);
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="action-title">
@@ -151,8 +155,10 @@ function useSubmit(
   dialog: RefObject<HTMLDialogElement>,
   run: () => ReturnType<Props["run"]>,
   confirm: string,
+  about: unknown,
 ) {
   const [error, setError] = useState<unknown>();
+  useEffect(() => setError(undefined), [about]);
   const [isRunning, setRunning] = useState(false);
 
   async function submit(event: Event): Promise<void> {

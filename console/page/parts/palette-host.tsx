@@ -10,6 +10,7 @@ import { asked, now, say, theme, zone } from "../state.ts";
 import { timeText } from "../times.ts";
 import { Palette } from "./palette.tsx";
 import { PauseTopic, ResumeTopic } from "./pause-topic.tsx";
+import { PutBackDialog } from "./put-back.tsx";
 import { ShiftBack } from "./shift-back.tsx";
 import { MOVES, moveClock } from "./stack-clock.tsx";
 
@@ -54,6 +55,7 @@ function forgetAsked(): void {
 function AskedDialog({ act, close }: { act: Act; close: () => void }) {
   if ("pauses" in act) return <PauseTopic topic={act.pauses} opened={close} />;
   if ("shiftsBack" in act) return <ShiftBack action={act.shiftsBack} close={close} />;
+  if ("putsBack" in act) return <PutBackDialog change={act.putsBack} close={close} />;
   return "resumes" in act ? <ResumeDialog topic={act.resumes} close={close} /> : null;
 }
 

@@ -33,5 +33,5 @@ export const addresses = {
   schedules: "/console/schedules",
   schedule: (name: string) => `/console/schedules/${encodeURIComponent(name)}`,
   live: (query: { topic?: string; job?: string } = {}) => addressOf("/console/live", query),
-  enqueue: (query: { topic?: string } = {}) => addressOf("/console/enqueue", query),
+  enqueue: (query: { topic?: string; copy?: string } = {}) => addressOf("/console/enqueue", query),
 };
