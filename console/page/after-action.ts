@@ -1,6 +1,5 @@
 import type { CarriedAction, CarriedLine, Change, Which } from "../carried.ts";
 import type { Asked } from "./bulk-calls.ts";
-import { selectionText } from "./bulk-words.ts";
 import { addresses } from "./parts/search.ts";
 import { readShift, type Shift, shiftOf } from "./shift-words.ts";
 import { DAY, isoAt, SECOND } from "./times.ts";
@@ -14,13 +13,15 @@ const CLOCK_ERROR = 2 * SECOND;
 const MOST_LINKS = 5;
 
 /** Addresses of lists with the jobs that an action has changed: one for each tag and group. A list may have other jobs too. */
-export function listsAfter(action: CarriedAction): { readonly name: string; readonly href: string }[] {
+export function listsAfter(
+  action: CarriedAction,
+): { readonly of: readonly Which[]; readonly href: string }[] {
   const lines = action.lines.filter(({ changed }) => changed > 0);
   const groups = [
     ...Map.groupBy(lines, ({ which: { tag, group } }) => JSON.stringify([tag, group])).values(),
   ];
   return groups.slice(0, MOST_LINKS).map((some) => ({
-    name: selectionText(some.map(({ which }) => which)),
+    of: some.map(({ which }) => which),
     href: addresses.jobs({ ...labelsOf(some), ...stateAfter(action.change), ...rangeAfter(action, some) }),
   }));
 }

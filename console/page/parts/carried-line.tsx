@@ -4,7 +4,7 @@ import { messageOf } from "../../../src/core/errors.ts";
 import type { CarriedAction } from "../../carried.ts";
 import { continueAction, isRunning, stopAction } from "../actions.ts";
 import { listsAfter, shiftBackOf } from "../after-action.ts";
-import { progressText, shareOf } from "../bulk-words.ts";
+import { progressText, selectionText, shareOf } from "../bulk-words.ts";
 import { about } from "../server.ts";
 import { asked, say } from "../state.ts";
 
@@ -72,10 +72,10 @@ function Lists({ action }: { action: CarriedAction }) {
   return (
     <span>
       Show{" "}
-      {[first, ...others].map(({ name, href }, index) => (
+      {[first, ...others].map(({ of, href }, index) => (
         <Fragment key={href}>
           {index > 0 && ", "}
-          <a href={href}>{name}</a>
+          <a href={href}>{selectionText(of)}</a>
         </Fragment>
       ))}
     </span>
