@@ -189,7 +189,10 @@ export function ActionError({ error }: { error: unknown }) {
   return (
     <div class="failure" role="alert">
       <p>
-        {code && <code>{code}</code>} {messageOf(error)}{" "}
+        {code && <code>{code}</code>}{" "}
+        {code === "changed-meanwhile"
+          ? "Nothing was done, because this is not the job that the dialog has shown first."
+          : messageOf(error)}{" "}
         {code === "job-already-exists" && <a href={addresses.job(String(data.id))}>Show this job</a>}
       </p>
       {errors.length > 1 && (

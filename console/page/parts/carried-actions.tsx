@@ -19,8 +19,7 @@ export function CarriedActions() {
   const { path } = useLocation();
   const actions = useActions();
   // The view of the last actions shows all of them.
-  const shown =
-    path === addresses.lastActions ? [] : actions.filter((action) => isShown(action, closedIds.value));
+  const shown = path === addresses.lastActions ? [] : shownOf(actions, closedIds.value);
   useHeight(place, shown.length);
   return (
     <aside ref={place} class="carried" aria-label="Actions in progress">
@@ -40,6 +39,13 @@ export function CarriedActions() {
       </div>
     </aside>
   );
+}
+
+/** Of those that are done, only the newest: on a phone, several would cover the view. The view of the last actions has the others. */
+function shownOf(actions: readonly CarriedAction[], closed: ReadonlySet<string>): CarriedAction[] {
+  const shown = actions.filter((action) => isShown(action, closed));
+  const newest = shown.find(({ state }) => state === "done");
+  return shown.filter((action) => action.state !== "done" || action === newest);
 }
 
 function isShown(action: CarriedAction, closed: ReadonlySet<string>): boolean {
