@@ -92,3 +92,17 @@ export function shiftBackOf({ change: { shift }, lines }: CarriedAction): ShiftB
     moved: shifted.reduce((sum, { changed }) => sum + changed, 0),
   };
 }
+
+/** Whether a later action was the shift that undoes a shift. Once more, it would move the jobs too far. `all`: the newest first. */
+export function isShiftedBack(action: CarriedAction, all: readonly CarriedAction[]): boolean {
+  const back = shiftBackOf(action);
+  const at = all.findIndex(({ id }) => id === action.id);
+  return all.slice(0, Math.max(at, 0)).some(({ change, lines }) => {
+    if (back === undefined || readShift(String(change.shift ?? ""))?.ms !== back.shift.ms) return false;
+    return lines.every(({ which }) => back.lines.some((line) => isSame(line, which)));
+  });
+}
+
+function isSame(one: Asked, other: Which): boolean {
+  return (["topic", "tag", "group", "from", "to"] as const).every((name) => one[name] === other[name]);
+}

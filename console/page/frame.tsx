@@ -361,8 +361,8 @@ function NoticeLine() {
               <Time at={said.at} show="time" />
             </span>{" "}
             {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
+            {said.undo && <UndoButton {...said.undo} />}
           </span>
-          {said.undo && <UndoButton {...said.undo} />}
           <button type="button" aria-label="Close this message" onClick={forgetNotice}>
             <X class="icon" size={16} aria-hidden="true" />
           </button>

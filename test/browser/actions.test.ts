@@ -276,6 +276,8 @@ describe("the message of an action that is done", () => {
     await line.getByRole("button", { name: "Shift back …" }).click();
     await page.getByRole("button", { name: "Shift back: 2 jobs" }).click();
     await main.getByText("with the tag actions-last, 1 h earlier.").waitFor();
+    await line.getByText("Shifted back since").waitFor();
+    expect(await line.getByRole("button", { name: "Shift back …" }).count()).toBe(0);
     await page.keyboard.press("g");
     await page.keyboard.press("o");
     await page.getByRole("heading", { name: "Overview" }).waitFor();

@@ -2,8 +2,8 @@ import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { messageOf } from "../../../src/core/errors.ts";
 import type { CarriedAction } from "../../carried.ts";
-import { continueAction, isRunning, stopAction } from "../actions.ts";
-import { listsAfter, shiftBackOf } from "../after-action.ts";
+import { continueAction, isRunning, stopAction, useActions } from "../actions.ts";
+import { isShiftedBack, listsAfter, shiftBackOf } from "../after-action.ts";
 import { progressText, selectionText, shareOf } from "../bulk-words.ts";
 import { about } from "../server.ts";
 import { asked, say } from "../state.ts";
@@ -45,16 +45,7 @@ function LineButtons({ action, close }: Props) {
   return (
     <span class="buttons">
       <Lists action={action} />
-      {!about.isViewOnly && shiftBackOf(action) && (
-        <button
-          type="button"
-          onClick={() => {
-            asked.value = { shiftsBack: action };
-          }}
-        >
-          Shift back …
-        </button>
-      )}
+      <ShiftBackButton action={action} />
       {state !== "done" && <ActionButton label="Go on" act={() => continueAction(id)} />}
       {close && (
         <button type="button" aria-label="Close this message" onClick={close}>
@@ -62,6 +53,22 @@ function LineButtons({ action, close }: Props) {
         </button>
       )}
     </span>
+  );
+}
+
+function ShiftBackButton({ action }: Pick<Props, "action">) {
+  const all = useActions();
+  if (about.isViewOnly || shiftBackOf(action) === undefined) return null;
+  if (isShiftedBack(action, all)) return <span class="quiet">Shifted back since</span>;
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        asked.value = { shiftsBack: action };
+      }}
+    >
+      Shift back …
+    </button>
   );
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CarriedAction, CarriedLine, Change } from "../../../console/carried.ts";
-import { listsAfter, shiftBackOf } from "../../../console/page/after-action.ts";
+import { isShiftedBack, listsAfter, shiftBackOf } from "../../../console/page/after-action.ts";
 
 const RANGE = { from: "2031-01-01T00:00:00.000Z", to: "2031-01-02T00:00:00.000Z" };
 const AT = "2030-12-01T12:00:00.000Z";
@@ -105,6 +105,17 @@ describe("what undoes an action", () => {
       ],
       moved: 5,
     });
+  });
+
+  test("is not offered once more after it was done, because the jobs would move too far", () => {
+    const shifted = { ...actionOf({ action: "move", shift: "1h" }, line({})), id: "first" };
+    const after = { from: "2031-01-01T01:00:00.000Z", to: "2031-01-02T01:00:00.000Z" };
+    const back = actionOf({ action: "move", shift: "-1h" }, line(after));
+    expect(isShiftedBack(shifted, [back, shifted])).toBe(true);
+    expect(isShiftedBack(back, [back, shifted])).toBe(false);
+    expect(isShiftedBack(shifted, [shifted, back])).toBe(false);
+    const others = actionOf({ action: "move", shift: "-1h" }, line({ ...after, tag: "a" }));
+    expect(isShiftedBack(shifted, [others, shifted])).toBe(false);
   });
 
   test.each<Change>([{ action: "cancel" }, { action: "run" }, { action: "move", dueAt: AT }])(
