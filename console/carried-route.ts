@@ -19,6 +19,7 @@ const plan = z.strictObject({
     ...{ dueAt: text, reason: text, ratePerSecond: z.optional(z.number()) },
     ...{ delay: z.optional(z.union([z.number(), z.string()])), shift: text },
   }),
+  at: text,
   lines: z
     .array(
       z.strictObject({

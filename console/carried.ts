@@ -11,9 +11,10 @@ export type Which = Pick<BulkRequest, "topic" | "tag" | "group"> & {
   readonly to: string;
 };
 
-/** What the page asks for. `counted`: how many jobs the page has counted. */
+/** What the page asks for. `counted`: how many jobs the page has counted. `at`: the queue's time then, as the page knows it, ISO 8601. */
 export type Plan = {
   readonly change: Change;
+  readonly at?: string | undefined;
   readonly lines: readonly { readonly which: Which; readonly counted: number }[];
 };
 
@@ -35,6 +36,8 @@ export type CarriedAction = {
   /** `stopping`: the present call still runs. `failed`: a call failed, also when it was repeated. */
   readonly state: "running" | "stopping" | "stopped" | "failed" | "done";
   readonly change: Change;
+  /** As the plan of the action had it. */
+  readonly at?: string | undefined;
   readonly lines: readonly CarriedLine[];
   readonly startedAgo: number;
   /** Absent while the action runs. */
@@ -42,7 +45,7 @@ export type CarriedAction = {
   readonly error?: { readonly code: string; readonly detail: string };
 };
 
-type Kept = Pick<CarriedAction, "id" | "change"> & {
+type Kept = Pick<CarriedAction, "id" | "change" | "at"> & {
   readonly call: Call;
   readonly startedAt: number;
   state: CarriedAction["state"];
@@ -75,10 +78,10 @@ export function createCarried(now: () => number, newId: () => string): Carried {
   const find = (id: string) => kept.find((one) => one.id === id);
   const shown = (action: Kept | undefined) => action && shownOf(action, now());
   return {
-    start({ change, lines }, call) {
+    start({ change, at, lines }, call) {
       if (kept.length >= MOST_KEPT && kept.every(isRunning)) return undefined;
       const begun = lines.map((line) => ({ ...line, changed: 0, skipped: {}, key: newId(), isDone: false }));
-      const action = { id: newId(), change, call, lines: begun, startedAt: now() };
+      const action = { id: newId(), change, at, call, lines: begun, startedAt: now() };
       const started = begin({ ...action, ...STOPPED }, now);
       kept = [...withRoom(kept), started];
       return shown(started);
@@ -174,9 +177,10 @@ function sumOf(before: Skipped, part: Skipped): Skipped {
   return Object.fromEntries([...codes].map((code) => [code, (before[code] ?? 0) + (part[code] ?? 0)]));
 }
 
-function shownOf({ id, state, change, lines, startedAt, endedAt, error }: Kept, now: number): CarriedAction {
+function shownOf(kept: Kept, now: number): CarriedAction {
+  const { id, state, change, at, lines, startedAt, endedAt, error } = kept;
   return {
-    ...{ id, state, change, lines, startedAgo: now - startedAt },
+    ...{ id, state, change, at, lines, startedAgo: now - startedAt },
     ...(endedAt === undefined ? {} : { endedAgo: now - endedAt }),
     ...(error === undefined ? {} : { error }),
   };

@@ -3,6 +3,7 @@ import type { StackConsole } from "../local/embedded-stack.ts";
 import type { Call } from "../src/client/call.ts";
 import { ACTIONS_PATH, CONSOLE_PATH, HISTORY_PATH, LIVE_PATH, LOGS_PATH } from "./about.ts";
 import { callForActions } from "./call-for-actions.ts";
+import type { Carried } from "./carried.ts";
 import { carriedRoute } from "./carried-route.ts";
 import { createJobLogs } from "./job-logs.ts";
 import { createLive } from "./live.ts";
@@ -11,8 +12,11 @@ import { answerHistory, answerLog } from "./own-answers.ts";
 import { readPageFiles } from "./page-files.ts";
 import { consolePages } from "./pages.ts";
 
+/** The console of a local stack, and how to stop its actions before the stack stops. */
+export type LocalConsole = StackConsole & { readonly stopActions: Carried["stopAll"] };
+
 /** Served on the port of the stack's API. Follows the stack's log. */
-export async function localConsole(): Promise<StackConsole> {
+export async function localConsole(): Promise<LocalConsole> {
   const live = createLive();
   const actions = carriedRoute(callOwnStack);
   let clock: () => number = Date.now;
@@ -27,6 +31,7 @@ export async function localConsole(): Promise<StackConsole> {
   };
   return {
     path: CONSOLE_PATH,
+    stopActions: actions.carried.stopAll,
     pages: consolePages(await readPageFiles(), about, own),
     onStart: (stackClock) => {
       clock = stackClock;

@@ -11,10 +11,12 @@ type RunOptions = Pick<
   "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch" | "typeCheck" | "console"
 > & {
   debug: boolean;
+  /** Called before the stack stops. Answers the last lines for the user. */
+  beforeStop?: (stack: EmbeddedStack) => Promise<string[]>;
 };
 
 /** A failure that the user can fix prints one line, or with `debug` its stack trace, as other errors do. Both exit with 1. */
-export async function runLocal({ debug, ...options }: RunOptions): Promise<void> {
+export async function runLocal({ debug, beforeStop, ...options }: RunOptions): Promise<void> {
   const fail = (error: unknown): never => {
     console.error(`minutehand: ${failureText(error, debug)}`);
     process.exit(1);
@@ -25,8 +27,10 @@ export async function runLocal({ debug, ...options }: RunOptions): Promise<void>
   let stack: Promise<EmbeddedStack> | undefined;
   // npm and the terminal may both send the signal. The second need not force the end: stopping takes bounded time.
   const stop = async () => {
+    if (signal.aborted) return;
     stopping.abort();
     const started = await stack?.catch(() => undefined);
+    for (const line of (started && (await beforeStop?.(started))) ?? []) console.error(line);
     await started?.stop().catch((error) => fail(error));
     process.exit(0);
   };

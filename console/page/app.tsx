@@ -14,6 +14,7 @@ function orNotLoaded<View>(view: Promise<View>): Promise<View> {
 }
 
 // Each is loaded when it is opened first, so that the overview is there sooner.
+const ActionsView = lazy(() => orNotLoaded(import("./views/actions.tsx").then((view) => view.ActionsView)));
 const DeadView = lazy(() => orNotLoaded(import("./views/dead.tsx").then((view) => view.DeadView)));
 const EnqueueView = lazy(() => orNotLoaded(import("./views/enqueue.tsx").then((view) => view.EnqueueView)));
 const JobView = lazy(() => orNotLoaded(import("./views/job.tsx").then((view) => view.JobView)));
@@ -29,7 +30,18 @@ const TimeView = lazy(() => orNotLoaded(import("./views/time.tsx").then((view) =
 const TopicView = lazy(() => orNotLoaded(import("./views/topic.tsx").then((view) => view.TopicView)));
 
 const LATER_VIEWS = [
-  ...[DeadView, EnqueueView, JobView, JobsView, LiveView, ScheduleView, SchedulesView, TimeView, TopicView],
+  ...[
+    ActionsView,
+    DeadView,
+    EnqueueView,
+    JobView,
+    JobsView,
+    LiveView,
+    ScheduleView,
+    SchedulesView,
+    TimeView,
+    TopicView,
+  ],
 ];
 /** ms */
 const LATER = 1000;
@@ -65,6 +77,7 @@ function Views() {
       <Route path="/console/jobs/:id" component={JobView} />
       <Route path="/console/dead" component={DeadView} />
       <Route path="/console/enqueue" component={EnqueueView} />
+      <Route path="/console/last-actions" component={ActionsView} />
       <Route path="/console/live" component={LiveView} />
       <Route path="/console/schedules" component={SchedulesView} />
       <Route path="/console/schedules/:name" component={ScheduleView} />

@@ -1,9 +1,11 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { BulkResult } from "../../src/client/answers.ts";
 import type { BulkRequest } from "../../src/client/options.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { Change, Plan } from "../carried.ts";
 import { api } from "./api.ts";
+import { clock } from "./clock.ts";
+import { isoAt } from "./times.ts";
 
 /** Which jobs are counted. Without a range, the API has one by default. */
 export type Asked = Pick<BulkRequest, "topic" | "tag" | "group"> & {
@@ -27,6 +29,8 @@ const AT_ONCE = 4;
 export function useCount({ reason: _, ratePerSecond: __, ...change }: Change) {
   const [lines, setLines] = useState<readonly CountLine[]>([]);
   const counting = useRef<AbortController | undefined>(undefined);
+  // A dialog that disappears with its view, as after Back, is not closed first.
+  useEffect(() => () => counting.current?.abort(), []);
 
   async function count(all: readonly Asked[]): Promise<void> {
     counting.current?.abort();
@@ -39,7 +43,7 @@ export function useCount({ reason: _, ratePerSecond: __, ...change }: Change) {
     };
     const left = [...all.entries()];
     const countNext = async (): Promise<void> => {
-      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      for (let next = left.shift(); next !== undefined && !signal.aborted; next = left.shift()) {
         const [index, asked] = next;
         await api
           .bulk({ ...change, ...asked, dryRun: true, signal } as BulkRequest, (counted) =>
@@ -86,7 +90,7 @@ export function changeableIn(lines: readonly CountLine[]): number {
 /** The plan for the counted jobs. It has the counted ranges: a default range would be later by now. */
 export function planOf(change: Change, lines: readonly CountLine[]): Plan {
   return {
-    change,
+    ...{ change, at: isoAt(clock()) },
     lines: lines.flatMap((line) => {
       const jobs = changeableOf(line);
       if (line.counted === undefined || !line.isChosen || jobs === 0) return [];

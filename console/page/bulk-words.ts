@@ -1,18 +1,41 @@
 import type { CarriedAction, CarriedLine, Change, Which } from "../carried.ts";
 import { jobsText, skippedIn } from "./bulk-calls.ts";
 import { withVisibleMarks } from "./direction.ts";
-import { readShift } from "./shift-words.ts";
-import { durationText } from "./times.ts";
+import { readShift, shiftText } from "./shift-words.ts";
 
-type Words = { readonly asks: string; readonly doing: string; readonly done: string };
+type Words = {
+  readonly asks: string;
+  readonly doing: string;
+  readonly done: string;
+  /** Says before the action whether anything undoes it. */
+  readonly undo: string;
+};
 
 const WORDS: Readonly<Record<Change["action"] | "shift", Words>> = {
-  run: { asks: "Run now all waiting jobs", doing: "Bringing forward", done: "Brought forward" },
-  move: { asks: "Move all waiting jobs", doing: "Moving", done: "Moved" },
-  shift: { asks: "Shift all waiting jobs", doing: "Shifting", done: "Shifted" },
-  cancel: { asks: "Cancel all waiting jobs", doing: "Cancelling", done: "Cancelled" },
-  redrive: { asks: "Redrive all dead jobs", doing: "Redriving", done: "Redriven" },
-  dismiss: { asks: "Dismiss all dead jobs", doing: "Dismissing", done: "Dismissed" },
+  run: {
+    ...{ asks: "Run now all waiting jobs", doing: "Bringing forward", done: "Brought forward" },
+    undo: "This cannot be undone: the times that the jobs have now are not kept.",
+  },
+  move: {
+    ...{ asks: "Move all waiting jobs", doing: "Moving", done: "Moved" },
+    undo: "This cannot be undone: the times that the jobs have now are not kept. Use “Shift all” if you may need to move them back.",
+  },
+  shift: {
+    ...{ asks: "Shift all waiting jobs", doing: "Shifting", done: "Shifted" },
+    undo: "You can shift the jobs back afterwards, as long as they have not started.",
+  },
+  cancel: {
+    ...{ asks: "Cancel all waiting jobs", doing: "Cancelling", done: "Cancelled" },
+    undo: "This cannot be undone: a cancelled job cannot be brought back.",
+  },
+  redrive: {
+    ...{ asks: "Redrive all dead jobs", doing: "Redriving", done: "Redriven" },
+    undo: "This cannot be undone. A redriven job that has not started can still be cancelled.",
+  },
+  dismiss: {
+    ...{ asks: "Dismiss all dead jobs", doing: "Dismissing", done: "Dismissed" },
+    undo: "This cannot be undone: a dismissed job cannot be brought back.",
+  },
 };
 
 export function wordsOf({ action, shift }: Change): Words {
@@ -43,7 +66,7 @@ export function progressText({ change, lines, state }: CarriedAction): string {
   if (state === "running" || state === "stopping") return `${doing} ${jobs} of ${whose}`;
   if (state !== "done") return `${done} ${jobs} of ${whose}`;
   const all = changed === counted ? jobsText(changed) : jobs;
-  return `${done} ${all} of ${whose}${shiftText(change)}.${skippedText(lines) || goneText(counted - changed)}`;
+  return `${done} ${all} of ${whose}${byText(change)}.${skippedText(lines) || goneText(counted - changed)}`;
 }
 
 const changedOf = ({ changed }: CarriedLine) => changed;
@@ -57,9 +80,9 @@ export function shareOf(lines: readonly CarriedLine[]): number {
   return seen / Math.max(sum(lines, countedOf), 1);
 }
 
-function shiftText({ shift }: Change): string {
+function byText({ shift }: Change): string {
   const { ms } = readShift(String(shift ?? "")) ?? {};
-  return ms === undefined ? "" : `, ${durationText(Math.abs(ms))} ${ms < 0 ? "earlier" : "later"}`;
+  return ms === undefined ? "" : `, ${shiftText(ms)}`;
 }
 
 /** A job may start or end between the count and the change. */

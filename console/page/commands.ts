@@ -1,12 +1,22 @@
+import type { JobJson } from "../../src/http/answers/jobs.ts";
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
+import type { CarriedAction } from "../carried.ts";
 import { addresses } from "./parts/search.ts";
 
-/** What the palette can do: open an address, or something that the frame does. */
+/** A job after a change, and what it had before. */
+export type PutBack = {
+  readonly job: JobJson;
+  readonly before: { readonly dueAt: string } | { readonly body: unknown };
+};
+
+/** What the frame can do, for the palette or for a message: open an address or a dialog, or something else. */
 export type Act =
   | { readonly opens: string }
   | { readonly pauses: string }
   | { readonly resumes: string }
+  | { readonly shiftsBack: CarriedAction }
+  | { readonly putsBack: PutBack }
   | {
       readonly does: "zone" | "auto" | "light" | "dark" | "keys" | "refresh" | "minute" | "hour" | "next-job";
     };

@@ -24,9 +24,11 @@ import { Time } from "./parts/time.tsx";
 import { useTopics } from "./reads.ts";
 import { about, isKeyWrong } from "./server.ts";
 import {
+  asked,
   forgetNotice,
   hasBottomBar,
   LOCAL_ZONE,
+  type Notice,
   notice,
   now,
   THEMES,
@@ -50,6 +52,8 @@ const VIEWS = [
   ...(about.hasLive ? [{ name: "Live", href: addresses.live(), key: "l", icon: ScrollText }] : []),
   { name: "Enqueue", href: addresses.enqueue(), key: "e", icon: SquarePlus },
 ];
+/** The last one is opened seldom, so it stands only here and where actions are begun. */
+const PALETTE_VIEWS = [...VIEWS, { name: "Last actions on many jobs", href: addresses.lastActions }];
 /** On a phone the other views stand behind "More". */
 const IN_BOTTOM_BAR = 5;
 
@@ -105,7 +109,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         {title}
       </p>
       <KeysDialog dialog={keys} />
-      <PaletteHost views={VIEWS} openKeys={openKeys} />
+      <PaletteHost views={PALETTE_VIEWS} openKeys={openKeys} />
     </>
   );
 }
@@ -366,6 +370,7 @@ function NoticeLine() {
               <Time at={said.at} show="time" />
             </span>{" "}
             {said.href && <a href={said.href}>{said.link ?? "Show"}</a>}
+            {said.undo && <UndoButton {...said.undo} />}
           </span>
           <button type="button" aria-label="Close this message" onClick={forgetNotice}>
             <X class="icon" size={16} aria-hidden="true" />
@@ -373,6 +378,19 @@ function NoticeLine() {
         </p>
       )}
     </div>
+  );
+}
+
+function UndoButton({ label, act }: NonNullable<Notice["undo"]>) {
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        asked.value = act;
+      }}
+    >
+      {label} …
+    </button>
   );
 }
 

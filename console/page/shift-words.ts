@@ -1,6 +1,6 @@
 import type { DurationText } from "../../src/client/options.ts";
 import { parseShift } from "../../src/general/times.ts";
-import { HOUR, MINUTE, SECOND } from "./times.ts";
+import { durationText, HOUR, MINUTE, SECOND } from "./times.ts";
 
 /** A shift as the API takes it, and in ms. */
 export type Shift = { readonly text: DurationText; readonly ms: number };
@@ -11,8 +11,17 @@ export function readShift(words: string): Shift | undefined {
   const isHours = /^-?\d+(\.\d+)?$/.test(plain);
   const ms = isHours ? Math.round(Number(plain) * HOUR) : parseShift(plain);
   if (ms === undefined || plain === "" || !Number.isSafeInteger(ms)) return undefined;
+  return shiftOf(ms);
+}
+
+export function shiftOf(ms: number): Shift {
   const [unit = "ms", length = 1] = UNITS.find(([, size]) => ms % size === 0) ?? [];
   return { text: `${ms / length}${unit}` as DurationText, ms };
+}
+
+/** `2 h later` */
+export function shiftText(ms: number): string {
+  return `${durationText(Math.abs(ms))} ${ms < 0 ? "earlier" : "later"}`;
 }
 
 const UNITS = [

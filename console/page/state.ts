@@ -1,6 +1,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import { zoneNames } from "../../src/general/zone-names.ts";
 import { ahead, clock, wrong } from "./clock.ts";
+import type { Act } from "./commands.ts";
 import type { Zone } from "./times.ts";
 
 /** What all views share. A component that reads `.value` is drawn again when the value changes. */
@@ -67,10 +68,15 @@ export type Notice = {
   readonly text: string;
   readonly href?: string;
   readonly link?: string;
+  /** What undoes it. */
+  readonly undo?: { readonly label: string; readonly act: Act };
   readonly isFailure?: boolean;
 };
 /** `path`: the view on which it is shown. */
 type Said = Notice & { readonly at: number; readonly path: string };
+/** What a dialog outside of the views asks about: a command of the palette, or the way back that a message offers. */
+export const asked = signal<Act | undefined>(undefined);
+
 export const notice = signal<Said | undefined>(undefined);
 
 export function say(said: Notice): void {

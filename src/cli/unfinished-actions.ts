@@ -1,15 +1,20 @@
 import type { CarriedAction, CarriedLine, Change } from "../../console/carried.ts";
 import { many } from "./columns.ts";
 import type { GlobalOptions } from "./session.ts";
-import type { Target } from "./target.ts";
+
+/** How long Ctrl-C waits for the present calls of actions, ms. */
+export const STOP_MS = 10_000;
 
 /** Without these flags, the command could change a stack of the same name in another account or region. */
 type Account = Pick<GlobalOptions, "region" | "profile">;
 
+/** `url`: absent if the command finds the API itself. */
+type Place = { readonly url?: string | undefined; readonly stack?: { readonly name: string } | undefined };
+
 /** Says what the stopped actions of a console have done, and which commands do the rest. */
 export function unfinishedTexts(
   actions: readonly CarriedAction[],
-  target: Target,
+  target: Place,
   account: Account,
 ): string[] {
   return actions.flatMap(({ change, lines }) =>
@@ -17,7 +22,7 @@ export function unfinishedTexts(
   );
 }
 
-function unfinishedText(change: Change, line: CarriedLine, target: Target, account: Account): string {
+function unfinishedText(change: Change, line: CarriedLine, target: Place, account: Account): string {
   const { topic } = line.which;
   const done = `the console was changing jobs of ${topic} (${change.action}): ${many(line.changed)} of ${line.counted} changed`;
   return `${done}; to continue, run: ${commandOf(change, line, target, account)}`;
@@ -26,7 +31,7 @@ function unfinishedText(change: Change, line: CarriedLine, target: Target, accou
 function commandOf(
   change: Change,
   { which, cursor, key }: CarriedLine,
-  { url, stack }: Target,
+  { url, stack }: Place,
   { region, profile }: Account,
 ): string {
   const { action, dueAt, delay, shift, ratePerSecond, reason } = change;

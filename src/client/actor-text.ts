@@ -4,7 +4,7 @@ const KINDS: Readonly<Record<ActorJson["kind"], string>> = {
   caller: "a caller",
   event: "an event",
   schedule: "a schedule",
-  bulk: "a bulk",
+  bulk: "an action on many jobs",
   topic: "its topic's ifLate",
   sqs: "SQS's redrive of the DLQ",
   limit: "its topic's limit",

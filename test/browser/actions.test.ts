@@ -196,3 +196,223 @@ test("the actions stay in sight while a long list is scrolled, at each width", a
     await expectNoOverflow(page);
   }
 });
+
+/** Files two jobs and shifts them by an hour with the page. Answers the page, the jobs' ids and the action's message. */
+async function shiftTwo(tag: string) {
+  const jobs = await Promise.all(
+    ["09:00", "09:30"].map((time) => api.enqueue("work", {}, { tag, dueAt: `2031-01-01T${time}:00Z` })),
+  );
+  const page = await browser.open(`/console/jobs?topic=work&tag=${tag}&${RANGE}`);
+  await page.getByRole("button", { name: "Shift all …" }).click();
+  await page.getByRole("dialog").getByText("You can shift the jobs back afterwards").waitFor();
+  await page.getByRole("button", { name: "Shift all: 2 jobs" }).click();
+  const message = bar(page)
+    .getByRole("listitem")
+    .filter({ hasText: `Shifted 2 jobs of work with the tag ${tag}` });
+  await message.getByText("1 h later.").waitFor();
+  const dueTimes = () => Promise.all(jobs.map(async ({ id }) => (await api.get(id)).dueAt));
+  return { page, message, dueTimes };
+}
+
+describe("the message of an action that is done", () => {
+  test("leads to the shifted jobs, and shifts them back after it has counted them again", async () => {
+    const tag = "actions-back";
+    const { page, message, dueTimes } = await shiftTwo(tag);
+    await message.getByRole("link", { name: "Show them" }).click();
+    await expect
+      .poll(() => Object.fromEntries(new URL(page.url()).searchParams))
+      .toEqual({ topic: "work", tag, from: "2031-01-01T01:00:00.000Z", to: "2031-01-02T01:00:00.000Z" });
+    await page.getByText("2 jobs due from").waitFor();
+    await message.getByRole("button", { name: "Shift back …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("2 jobs of work with the tag actions-back due from").waitFor();
+    await dialog.getByText("become due 1 h earlier, as before").waitFor();
+    await dialog.getByText("The action has shifted 2 jobs, and as many wait in the shifted range.").waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Shift back: 2 jobs" }).click();
+    await bar(page).getByText("Shifted 2 jobs of work with the tag actions-back, 1 h earlier.").waitFor();
+    expect(await dueTimes()).toEqual(["2031-01-01T09:00:00.000Z", "2031-01-01T09:30:00.000Z"]);
+  });
+
+  test("says before a shift back that other jobs are in the range too, or that some have gone", async () => {
+    const tag = "actions-back-others";
+    const { page, message, dueTimes } = await shiftTwo(tag);
+    const [third] = await Promise.all([api.enqueue("work", {}, { tag, dueAt: "2031-01-01T20:00:00Z" })]);
+    await message.getByRole("button", { name: "Shift back …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("So 1 job that the action did not shift would be moved too.").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await dueTimes()).toEqual(["2031-01-01T10:00:00.000Z", "2031-01-01T10:30:00.000Z"]);
+    const page2 = await api
+      .list({ tag, ...DAY, pageSize: 1 })
+      [Symbol.asyncIterator]()
+      .next();
+    for (const { id } of [third, page2.value]) await api.cancel(id);
+    await message.getByRole("button", { name: "Shift back …" }).click();
+    await dialog.getByText("Of these, 1 job cannot be shifted back").waitFor();
+  });
+
+  test("leads to the cancelled jobs, and its dialog has said that nothing undoes it", async () => {
+    const tag = "actions-gone";
+    const page = await openMany(tag, 2);
+    await page.getByRole("dialog").getByText("This cannot be undone: a cancelled job cannot").waitFor();
+    await page.getByRole("button", { name: "Cancel all: 2 jobs" }).click();
+    const message = bar(page)
+      .getByRole("listitem")
+      .filter({ hasText: `with the tag ${tag}` });
+    await message.getByRole("link", { name: "Show them" }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get("state")).toBe("cancelled");
+    await page.getByText(/^2 jobs due from .*: 2 cancelled/).waitFor();
+    expect(await message.getByRole("button", { name: "Shift back …" }).count()).toBe(0);
+  });
+
+  test("is found again among the last actions, from the list and the palette", async () => {
+    const { page, message } = await shiftTwo("actions-last");
+    await message.getByRole("button", { name: "Close this message" }).click();
+    await page.getByRole("link", { name: "Last actions" }).click();
+    await page.getByRole("heading", { name: "Actions on many jobs" }).waitFor();
+    const main = page.getByRole("main");
+    const line = main.getByRole("listitem").filter({ hasText: "with the tag actions-last, 1 h later." });
+    await expectAccessible(page);
+    await line.getByRole("button", { name: "Shift back …" }).click();
+    await page.getByRole("button", { name: "Shift back: 2 jobs" }).click();
+    await main.getByText("with the tag actions-last, 1 h earlier.").waitFor();
+    await line.getByText("Shifted back since").waitFor();
+    expect(await line.getByRole("button", { name: "Shift back …" }).count()).toBe(0);
+    await page.keyboard.press("g");
+    await page.keyboard.press("o");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("last actions");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Actions on many jobs" }).waitFor();
+  });
+});
+
+test.each(["Escape", "Back"])("a count ends when its dialog is left by %s", async (way) => {
+  const tag = `actions-count-${way}`;
+  await api.enqueue("work", {}, { tag, dueAt: AT });
+  const page = await browser.open("/console/schedules");
+  await page.getByRole("heading", { name: "Schedules" }).waitFor();
+  // A link of the page itself, so that Back does not load the page anew.
+  await page.evaluate((href) => {
+    const link = document.body.appendChild(Object.assign(document.createElement("a"), { href }));
+    link.click();
+  }, `/console/jobs?topic=work&tag=${tag}&${RANGE}`);
+  let calls = 0;
+  // Each part has a further one, so a count that goes on never ends.
+  await page.route("**/jobs/bulk*", async (route) => {
+    calls++;
+    const part = { ...{ examined: 1, matched: 1, changed: 0, skipped: {}, errors: [] }, ...DAY };
+    await route.fulfill({ json: { ...part, reached: AT, cursor: String(calls) } });
+  });
+  await page.getByRole("button", { name: "Cancel all …" }).click();
+  await page.getByRole("dialog").getByText("Counting the jobs").waitFor();
+  if (way === "Back") await page.goBack();
+  else await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  const before = calls;
+  await page.waitForTimeout(1000);
+  expect(calls).toBeLessThanOrEqual(before + 1);
+});
+
+const button = (page: Page, name: string | RegExp) => page.getByRole("button", { name, exact: true });
+
+describe("the message of a change of one job", () => {
+  const file = (key: string) =>
+    api.enqueue(
+      "work",
+      { orderId: 17 },
+      { key: `actions-${key}`, dueAt: "2031-03-01T09:00:00Z", tag: "own" },
+    );
+
+  test("moves a job back to its former time, also after Run now", async () => {
+    const job = await file("put-back");
+    const page = await browser.open(`/console/jobs/${job.id}`, { timezoneId: "UTC" });
+    await button(page, "Reschedule …").click();
+    await page.getByLabel("New time").fill("2031-03-02T09:00:00Z");
+    await button(page, "Reschedule the job").click();
+    await button(page, "Move back to 1 Mar 2031, 09:00:00 UTC …").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("again, instead of").waitFor();
+    await expectAccessible(page);
+    await button(page, "Move the job back").click();
+    await page.getByText("actions-put-back is due at 1 Mar 2031, 09:00:00 UTC again.").waitFor();
+    await button(page, "Run now …").click();
+    await button(page, "Run the job now").click();
+    await button(page, "Postpone back to 1 Mar 2031, 09:00:00 UTC …").click();
+    await button(page, "Move the job back").click();
+    await expect.poll(async () => (await api.get(job.id)).dueAt).toBe("2031-03-01T09:00:00.000Z");
+  });
+
+  test("puts a former body back, and not over a body that somebody else has written meanwhile", async () => {
+    const job = await file("former-body");
+    const page = await browser.open(`/console/jobs/${job.id}`);
+    await button(page, "Change the body …").click();
+    await page.getByLabel("Body (JSON)").fill('{"orderId": 18}');
+    await button(page, "Change the body").click();
+    await button(page, "Put the former body back …").click();
+    await api.reschedule(job.id, { body: { orderId: 19 } });
+    const confirm = button(page, "Put the former body back");
+    await confirm.click();
+    await page.getByRole("alert").getByText("changed-meanwhile").waitFor();
+    await button(page, "Use the present job").click();
+    await page.getByRole("alert").waitFor({ state: "hidden" });
+    await confirm.click();
+    await page.getByText("actions-former-body has its former body again.").waitFor();
+    expect((await api.get(job.id)).body).toEqual({ orderId: 17 });
+  });
+
+  test("says that a cancel cannot be undone, and leads to a form with a copy of the job", async () => {
+    const job = await file("copied");
+    const page = await browser.open(`/console/jobs/${job.id}`);
+    await button(page, "Cancel …").click();
+    await page.getByRole("dialog").getByText("This cannot be undone: a cancelled job").waitFor();
+    await button(page, "Cancel the job").click();
+    await page.getByRole("link", { name: "Enqueue a copy of it" }).click();
+    await page.getByText("This is a copy of actions-copied.").waitFor();
+    await button(page, "Enqueue the job").click();
+    await page.getByText(/^Filed: /).waitFor();
+    const copy = await api.get({ topic: "work", key: "actions-copied" });
+    const { body, tag, dueAt, maxAttempts } = await api.get(job.id);
+    expect(copy).toMatchObject({ state: "scheduled", body, tag, dueAt, maxAttempts });
+  });
+
+  test("shows what has changed since the dialog was opened, who did it and when, and repeats on the present job", async () => {
+    const job = await file("side-by-side");
+    const page = await browser.open(`/console/jobs/${job.id}`, { timezoneId: "UTC" });
+    await button(page, "Cancel …").click();
+    const moved = { dueAt: "2031-03-01T10:30:00Z", body: { orderId: 18 }, reason: "the van is late" };
+    await api.reschedule(job.id, moved);
+    await button(page, "Cancel the job").click();
+    const alert = page.getByRole("alert").filter({ hasText: "This job has changed" });
+    await alert.getByText(/^moved .* by a caller: the van is late$/).waitFor();
+    const cells = alert.getByRole("row").filter({ hasText: "due" }).getByRole("cell");
+    expect(await cells.allInnerTexts()).toEqual([
+      expect.stringContaining("1 Mar 2031, 09:00:00 UTC"),
+      expect.stringContaining("1 Mar 2031, 10:30:00 UTC"),
+    ]);
+    expect(await alert.getByLabel("Text of the earlier body").textContent()).toContain("17");
+    expect(await alert.getByLabel("Text of the present body").textContent()).toContain("18");
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 360, height: 800 });
+    await expectNoOverflow(page);
+    await button(page, "Use the present job").click();
+    await page.getByRole("alert").waitFor({ state: "hidden" });
+    await button(page, "Cancel the job").click();
+    await page.getByText("Cancelled actions-side-by-side. It will not run.").waitFor();
+  });
+});
+
+test("a pause is undone by its message, and a dialog of a topic that somebody else has resumed stays", async () => {
+  const page = await browser.open("/console/topics/precise");
+  await button(page, "Pause precise …").click();
+  await button(page, "Pause the topic").click();
+  await button(page, "Resume …").click();
+  await page.getByRole("dialog", { name: "Resume precise?" }).waitFor();
+  await api.resume("precise");
+  // The page has read by now that the topic is not paused.
+  await page.getByRole("main").getByText("paused", { exact: true }).waitFor({ state: "hidden" });
+  await button(page, "Resume the topic").click();
+  await page.getByText(/^Resumed precise/).waitFor();
+});

@@ -2,7 +2,7 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { MinutehandError, messageOf } from "../../../src/core/errors.ts";
 import { refresh } from "../api.ts";
-import { about } from "../server.ts";
+import { about as server } from "../server.ts";
 import { forgetNotice, type Notice, say } from "../state.ts";
 import { ReasonField, type Why, whyOf } from "./reason-field.tsx";
 import { addresses } from "./search.ts";
@@ -10,6 +10,8 @@ import { addresses } from "./search.ts";
 type Props = {
   /** The text of the button, such as `Cancel`. */
   readonly label: string;
+  /** The text of the button where its place is narrow. Its name is still the label. */
+  readonly short?: string | undefined;
   /** What the action is about, such as a topic. Needed if a view has several buttons with the same text. */
   readonly of?: string;
   /** What will happen, as a question, such as `Cancel this job?` */
@@ -27,6 +29,8 @@ type Props = {
   readonly isReady?: boolean;
   /** Without a button: the dialog is open from the beginning. */
   readonly isOpenAtOnce?: boolean;
+  /** What the action would change now. When this is another object, the dialog forgets the error of an earlier try. */
+  readonly about?: unknown;
   readonly onOpen?: () => void;
   readonly onClose?: () => void;
 };
@@ -36,32 +40,23 @@ export const VIEW_ONLY = "this console is view only, and changes nothing";
 
 /** A dialog first says what the action will do. It shows the API's error. Afterwards the page says what the action did. */
 export function Action({ label, confirm = label, isReady = true, ...props }: Props) {
-  const { of, title, children, run, takesReason, isDangerous, onOpen, onClose } = props;
-  const impossible = about.isViewOnly ? VIEW_ONLY : props.impossible;
-  const [isOpen, setOpen] = useState(props.isOpenAtOnce === true);
+  const { short, of, title, children, run, takesReason, isDangerous, onOpen, onClose } = props;
+  const impossible = server.isViewOnly ? VIEW_ONLY : props.impossible;
+  const isOpenAtOnce = props.isOpenAtOnce === true;
+  const [isOpen, setOpen] = useState(isOpenAtOnce);
+  useEffect(() => {
+    if (isOpenAtOnce) onOpen?.();
+  }, [isOpenAtOnce]);
+  function open(): void {
+    onOpen?.();
+    setOpen(true);
+  }
   return (
     <>
-      {!props.isOpenAtOnce && (
-        <button
-          type="button"
-          class={isDangerous ? "danger" : ""}
-          aria-label={of && `${label} ${of} …`}
-          // A disabled button cannot get the focus, so it could not say why its action is impossible.
-          aria-disabled={impossible !== undefined}
-          title={impossible}
-          onClick={() => {
-            if (impossible !== undefined) return say({ text: `${label}: ${impossible}.`, isFailure: true });
-            forgetNotice();
-            onOpen?.();
-            setOpen(true);
-          }}
-        >
-          {label} …
-        </button>
-      )}
+      {!isOpenAtOnce && <ActionButton {...{ label, short, of, isDangerous, impossible, open }} />}
       {isOpen && (
         <ActionDialog
-          {...{ title, run, confirm, isReady }}
+          {...{ title, run, confirm, isReady, about: props.about }}
           takesReason={takesReason === true}
           isDangerous={isDangerous === true}
           close={() => {
@@ -76,7 +71,33 @@ export function Action({ label, confirm = label, isReady = true, ...props }: Pro
   );
 }
 
-type DialogProps = Pick<Props, "title" | "children" | "run"> & {
+type ButtonProps = Pick<Props, "label" | "short" | "impossible"> & {
+  readonly of: string | undefined;
+  readonly isDangerous: boolean | undefined;
+  readonly open: () => void;
+};
+
+function ActionButton({ label, short, of, isDangerous, impossible, open }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      class={isDangerous ? "danger" : ""}
+      aria-label={of ? `${label} ${of} …` : short && `${label} …`}
+      // A disabled button cannot get the focus, so it could not say why its action is impossible.
+      aria-disabled={impossible !== undefined}
+      title={impossible}
+      onClick={() => {
+        if (impossible !== undefined) return say({ text: `${label}: ${impossible}.`, isFailure: true });
+        forgetNotice();
+        open();
+      }}
+    >
+      {short ?? `${label} …`}
+    </button>
+  );
+}
+
+type DialogProps = Pick<Props, "title" | "children" | "run" | "about"> & {
   readonly confirm: string;
   readonly takesReason: boolean;
   readonly isReady: boolean;
@@ -87,9 +108,9 @@ type DialogProps = Pick<Props, "title" | "children" | "run"> & {
 function ActionDialog({ title, children, run, confirm, close, ...props }: DialogProps) {
   const { takesReason, isReady, isDangerous } = props;
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
   const [reason, setReason] = useState("");
-  const { submit, error, isRunning } = useSubmit(dialog, () => run(whyOf(reason)), confirm);
+  const { submit, error, isRunning } = useSubmit(dialog, () => run(whyOf(reason)), confirm, props.about);
+  useShown(dialog, confirm, isRunning);
   return (
     <dialog ref={dialog} onClose={close} aria-labelledby="action-title">
       <form onSubmit={(event) => void submit(event)}>
@@ -114,12 +135,30 @@ function ActionDialog({ title, children, run, confirm, close, ...props }: Dialog
   );
 }
 
+/** Opens the dialog. If it disappears while it is open, because its action has become impossible, the page says so. */
+function useShown(dialog: RefObject<HTMLDialogElement>, confirm: string, isRunning: boolean): void {
+  const isBusy = useRef(isRunning);
+  isBusy.current = isRunning;
+  useEffect(() => {
+    const { current: shown } = dialog;
+    const { pathname } = location;
+    shown?.showModal();
+    return () => {
+      if (!shown?.open || isBusy.current || location.pathname !== pathname) return;
+      const text = `"${confirm}" is not possible any more, because somebody has changed the state meanwhile. Nothing was done.`;
+      say({ text, isFailure: true });
+    };
+  }, []);
+}
+
 function useSubmit(
   dialog: RefObject<HTMLDialogElement>,
   run: () => ReturnType<Props["run"]>,
   confirm: string,
+  about: unknown,
 ) {
   const [error, setError] = useState<unknown>();
+  useEffect(() => setError(undefined), [about]);
   const [isRunning, setRunning] = useState(false);
 
   async function submit(event: Event): Promise<void> {
@@ -150,7 +189,10 @@ export function ActionError({ error }: { error: unknown }) {
   return (
     <div class="failure" role="alert">
       <p>
-        {code && <code>{code}</code>} {messageOf(error)}{" "}
+        {code && <code>{code}</code>}{" "}
+        {code === "changed-meanwhile"
+          ? "Nothing was done, because this is not the job that the dialog has shown first."
+          : messageOf(error)}{" "}
         {code === "job-already-exists" && <a href={addresses.job(String(data.id))}>Show this job</a>}
       </p>
       {errors.length > 1 && (

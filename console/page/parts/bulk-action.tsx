@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Change } from "../../carried.ts";
 import { startAction } from "../actions.ts";
 import {
+  type Asked,
   type CountLine,
   changeableIn,
   chosenLines,
@@ -20,9 +21,13 @@ import { RateField, rateOf } from "./rate-field.tsx";
 import { type Labels, Several, type Which, whichLines } from "./several.tsx";
 
 type Props = {
+  /** Without a button: the dialog is open from the beginning, and calls this when it closes. */
+  readonly opened?: () => void;
   readonly label: string;
+  readonly short?: string | undefined;
   readonly change: Change;
-  readonly which: Which;
+  /** Which jobs the user may choose from, or the lines of a plan that the user cannot extend. */
+  readonly which: Which | readonly Asked[];
   /** What happens to the jobs, such as `become due now`. */
   readonly effect: string;
   readonly isDangerous?: boolean;
@@ -32,34 +37,34 @@ type Props = {
   readonly isReady?: boolean;
   readonly impossible?: string | undefined;
   readonly children?: ComponentChildren;
+  /** What the user must know about the counted number of jobs. */
+  readonly judge?: (jobs: number) => ComponentChildren;
 };
 
 /** First counts the jobs and changes nothing. Then the server of the console changes them, and each view shows how far it is. */
 export function BulkAction({ label, change, which, effect, isReady = true, ...props }: Props) {
-  const { isDangerous, takesRate, takesSeveral, impossible, children } = props;
+  const { opened, short, isDangerous, takesRate, takesSeveral, impossible, children, judge } = props;
   const [rate, setRate] = useState("");
-  const { lines, count, choose, stop, labels, setLabels } = useLines(change, which);
+  const { lines, count, open, choose, stop, labels, setLabels } = useLines(change, which);
   const changeable = changeableIn(lines);
   const chosen = chosenLines(lines);
   const isAllCounted = lines.length > 0 && lines.every(isCounted);
   return (
     <Action
-      label={label}
+      {...{ label, short }}
       title={`${wordsOf(change).asks} of ${selectionText((chosen.length > 0 ? chosen : lines).map(({ asked }) => asked))}?`}
       confirm={`${label}: ${jobsText(changeable)}`}
       isDangerous={isDangerous === true}
       isReady={isReady && isAllCounted && changeable > 0}
       impossible={impossible}
-      onOpen={() => setLabels({ tags: which.tag ?? "", groups: which.group ?? "" })}
-      onClose={stop}
-      takesReason
-      run={async (why) => {
-        const perSecond = rateOf(rate);
-        const pace = perSecond === undefined ? {} : { ratePerSecond: perSecond };
-        await startAction(planOf({ ...withFixedTime(change), ...pace, ...why }, lines));
-        // The bar of actions says what becomes of it.
-        return undefined;
+      onOpen={open}
+      isOpenAtOnce={opened !== undefined}
+      onClose={() => {
+        stop();
+        opened?.();
       }}
+      takesReason
+      run={(why) => start({ ...change, ...paceOf(rate), ...why }, lines)}
     >
       {children}
       {takesRate && (
@@ -70,8 +75,20 @@ export function BulkAction({ label, change, which, effect, isReady = true, ...pr
       )}
       {takesSeveral && <Several labels={labels} onChange={setLabels} />}
       <CountedLines {...{ lines, choose, effect }} action={change.action} again={count} />
+      {isAllCounted && judge?.(changeable)}
+      <p class="undo">{wordsOf(change).undo}</p>
     </Action>
   );
+}
+
+/** The bar of actions says what becomes of it. */
+async function start(change: Change, lines: readonly CountLine[]): Promise<undefined> {
+  await startAction(planOf(withFixedTime(change), lines));
+}
+
+function paceOf(rate: string): { ratePerSecond?: number } {
+  const perSecond = rateOf(rate);
+  return perSecond === undefined ? {} : { ratePerSecond: perSecond };
 }
 
 /** All jobs move to the time that the user has confirmed, also those whose turn comes later. */
@@ -80,17 +97,20 @@ function withFixedTime({ delay, ...change }: Change): Change {
 }
 
 /** The counted lines of a plan. They are counted again when the user names other tags or groups. */
-function useLines(change: Change, which: Which) {
+function useLines(change: Change, which: Props["which"]) {
   const [labels, setLabels] = useState({ tags: "", groups: "" });
   const { count, ...counting } = useCount(change);
+  const countFor = (given: Labels) => {
+    setLabels(given);
+    void count("topics" in which ? whichLines(which, given) : which);
+  };
+  const { tag = "", group = "" } = "topics" in which ? which : {};
   return {
     ...counting,
     labels,
-    count: () => void count(whichLines(which, labels)),
-    setLabels(given: Labels) {
-      setLabels(given);
-      void count(whichLines(which, given));
-    },
+    count: () => countFor(labels),
+    open: () => countFor({ tags: tag, groups: group }),
+    setLabels: countFor,
   };
 }
 

@@ -1,22 +1,25 @@
 import { signal } from "@preact/signals";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { messageOf } from "../../../src/core/errors.ts";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { useLocation } from "preact-iso";
 import type { CarriedAction } from "../../carried.ts";
-import { continueAction, isRunning, stopAction, useActions } from "../actions.ts";
-import { progressText, shareOf } from "../bulk-words.ts";
-import { say } from "../state.ts";
+import { isRunning, useActions } from "../actions.ts";
 import { MINUTE } from "../times.ts";
+import { CarriedLine } from "./carried-line.tsx";
+import { addresses } from "./search.ts";
 
 /** The ended actions that the user has closed in this tab. */
 const closedIds = signal<ReadonlySet<string>>(new Set());
 
 /** How long an action that is done stays in sight, ms. One that failed or was stopped stays until the user closes it. */
-const DONE_MS = MINUTE;
+const DONE_MS = 2 * MINUTE;
 
 /** The actions on many jobs that are in progress or have just ended, whoever started them: in every view and every tab. */
 export function CarriedActions() {
   const place = useRef<HTMLElement>(null);
-  const shown = useActions().filter((action) => isShown(action, closedIds.value));
+  const { path } = useLocation();
+  const actions = useActions();
+  // The view of the last actions shows all of them.
+  const shown = path === addresses.lastActions ? [] : shownOf(actions, closedIds.value);
   useHeight(place, shown.length);
   return (
     <aside ref={place} class="carried" aria-label="Actions in progress">
@@ -24,13 +27,25 @@ export function CarriedActions() {
         <ul>
           {shown.map((action) => (
             <li key={action.id} class={action.state}>
-              <CarriedLine action={action} />
+              <CarriedLine
+                action={action}
+                close={() => {
+                  closedIds.value = new Set([...closedIds.value, action.id]);
+                }}
+              />
             </li>
           ))}
         </ul>
       </div>
     </aside>
   );
+}
+
+/** Of those that are done, only the newest: on a phone, several would cover the view. The view of the last actions has the others. */
+function shownOf(actions: readonly CarriedAction[], closed: ReadonlySet<string>): CarriedAction[] {
+  const shown = actions.filter((action) => isShown(action, closed));
+  const newest = shown.find(({ state }) => state === "done");
+  return shown.filter((action) => action.state !== "done" || action === newest);
 }
 
 function isShown(action: CarriedAction, closed: ReadonlySet<string>): boolean {
@@ -44,61 +59,4 @@ function useHeight(place: { current: HTMLElement | null }, count: number): void 
     const height = count === 0 ? 0 : (place.current?.offsetHeight ?? 0);
     document.documentElement.style.setProperty("--carried-height", `${height}px`);
   }, [place, count]);
-}
-
-function CarriedLine({ action }: { action: CarriedAction }) {
-  const { id, state, lines, error } = action;
-  return (
-    <>
-      {/* A screen reader hears the end, and not each count on the way. */}
-      <span aria-hidden={isRunning(action)}>
-        {progressText(action)}
-        {state === "stopping" && ". Stopping after the present part …"}
-        {state === "stopped" && ". Stopped"}
-        {error && (
-          <>
-            . It failed: <code>{error.code}</code> {error.detail}
-          </>
-        )}
-      </span>
-      {state !== "done" && (
-        <progress max={1} value={shareOf(lines)} aria-label={`Progress: ${progressText(action)}`} />
-      )}
-      <span class="buttons">
-        {state === "running" && <ActionButton label="Stop" act={() => stopAction(id)} />}
-        {(state === "stopped" || state === "failed") && (
-          <ActionButton label="Go on" act={() => continueAction(id)} />
-        )}
-        {!isRunning(action) && (
-          <button
-            type="button"
-            aria-label="Close this message"
-            onClick={() => {
-              closedIds.value = new Set([...closedIds.value, id]);
-            }}
-          >
-            ×
-          </button>
-        )}
-      </span>
-    </>
-  );
-}
-
-function ActionButton({ label, act }: { label: string; act: () => Promise<void> }) {
-  const [isAsked, setAsked] = useState(false);
-  return (
-    <button
-      type="button"
-      disabled={isAsked}
-      onClick={() => {
-        setAsked(true);
-        act()
-          .catch((error: unknown) => say({ text: `${label}: ${messageOf(error)}`, isFailure: true }))
-          .finally(() => setAsked(false));
-      }}
-    >
-      {label}
-    </button>
-  );
 }

@@ -5,17 +5,22 @@ import { clock } from "../clock.ts";
 import { jsonText, withVisibleMarks } from "../direction.ts";
 import { readJson } from "../json-text.ts";
 import { untrackedTrouble } from "../reads.ts";
-import { now, zone } from "../state.ts";
+import { about } from "../server.ts";
+import { type Notice, now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
 import { DAY, durationText, HOUR, isoAt, relativeText, timeText } from "../times.ts";
 import { Action } from "./action.tsx";
+import { ChangedMeanwhile } from "./changed-meanwhile.tsx";
 import { JsonField } from "./json-field.tsx";
+import { undoOf } from "./put-back.tsx";
 import { DiedOf } from "./redrive.tsx";
-import { TextBlock } from "./text-block.tsx";
+import { addresses } from "./search.ts";
 import { Time } from "./time.tsx";
 import { TimeField } from "./time-field.tsx";
 
 export function JobActions({ job }: { job: JobJson }) {
+  // The dialog stays open when somebody else redrives or dismisses the job, and says so.
+  const [isDismissing, setDismissing] = useState(false);
   const name = job.key ?? job.id;
   const stateTrouble =
     job.state === "scheduled" ? undefined : `the job is ${job.state}, so it cannot be changed`;
@@ -28,9 +33,29 @@ export function JobActions({ job }: { job: JobJson }) {
       <ChangeBody {...given} />
       <Cancel {...given} />
       <Redrive job={job} name={name} />
-      {job.state === "dead" && <Dismiss job={job} name={name} />}
+      {(job.state === "dead" || isDismissing) && (
+        <Dismiss
+          job={job}
+          name={name}
+          onOpen={() => setDismissing(true)}
+          onClose={() => setDismissing(false)}
+        />
+      )}
+      {HAS_COPY.includes(job.state) && !about.isViewOnly && (
+        <a class="button" href={addresses.enqueue({ copy: job.id })}>
+          Enqueue a copy …
+        </a>
+      )}
     </div>
   );
+}
+
+/** States of a job that never runs again. */
+const HAS_COPY: readonly JobJson["state"][] = ["cancelled", "done", "dead", "expired"];
+
+/** Leads from the message about a job that cannot be brought back to a new job like it. */
+function copyOf({ id }: JobJson): Pick<Notice, "href" | "link"> {
+  return { href: addresses.enqueue({ copy: id }), link: "Enqueue a copy of it" };
 }
 
 /**
@@ -40,23 +65,6 @@ export function JobActions({ job }: { job: JobJson }) {
 function useSeen(job: JobJson) {
   const [seen, setSeen] = useState(job);
   return { seen, see: () => setSeen(job) };
-}
-
-/** Shows the present job if it is not the one that the dialog showed. */
-function ChangedMeanwhile({ job, seen, take }: { job: JobJson; seen: JobJson; take: () => void }) {
-  if (job.revision === seen.revision) return null;
-  return (
-    <div class="failure" role="alert">
-      <p>
-        This job was changed since you opened the dialog. Now it is {job.state} and due{" "}
-        <Time at={job.dueAt} />, with this body:
-      </p>
-      <TextBlock text={jsonText(job.body, 2)} label="Text of the present body" />
-      <button type="button" onClick={take}>
-        Use the present job
-      </button>
-    </div>
-  );
 }
 
 type Props = { readonly job: JobJson; readonly name: string; readonly impossible: string | undefined };
@@ -70,10 +78,12 @@ function RunNow({ job, name, impossible }: Props) {
       confirm="Run the job now"
       impossible={impossible}
       onOpen={see}
+      about={seen}
       takesReason
       run={async (why) => {
-        await api.reschedule(job.id, { delay: 0, ifMatch: seen, ...why });
-        return `${name} is due now. It starts within seconds.`;
+        const moved = await api.reschedule(job.id, { delay: 0, ifMatch: seen, ...why });
+        const text = `${name} is due now. It starts within seconds.`;
+        return { text, ...undoOf({ job: moved, before: { dueAt: seen.dueAt } }) };
       }}
     >
       <p>
@@ -104,11 +114,13 @@ function Reschedule({ job, name, impossible }: Props) {
       impossible={impossible}
       isReady={time !== undefined}
       onOpen={see}
+      about={seen}
       takesReason
       run={async (why) => {
         const moved = await api.reschedule(job.id, { ...time, ifMatch: seen, ...why });
         const [at, present] = [Date.parse(moved.dueAt), clock()];
-        return `${name} is due ${relativeText(at, present)}, at ${timeText(at, present, zone.value)}.`;
+        const text = `${name} is due ${relativeText(at, present)}, at ${timeText(at, present, zone.value)}.`;
+        return { text, ...undoOf({ job: moved, before: { dueAt: seen.dueAt } }) };
       }}
     >
       <p>
@@ -143,10 +155,13 @@ function ChangeBody({ job, name, impossible }: Props) {
       impossible={impossible}
       isReady={"value" in read}
       onOpen={open}
+      about={seen}
       takesReason
       run={async (why) => {
-        if ("value" in read) await api.reschedule(job.id, { body: read.value, ifMatch: seen, ...why });
-        return `Changed the body of ${name}.`;
+        if (!("value" in read)) return undefined;
+        const changed = await api.reschedule(job.id, { body: read.value, ifMatch: seen, ...why });
+        const text = `Changed the body of ${name}.`;
+        return { text, ...undoOf({ job: changed, before: { body: seen.body } }) };
       }}
     >
       <p>
@@ -168,15 +183,18 @@ function Cancel({ job, name, impossible }: Props) {
       isDangerous
       impossible={impossible}
       onOpen={see}
+      about={seen}
       takesReason
       run={async (why) => {
         await api.cancel(job.id, { ifMatch: seen, ...why });
-        return `Cancelled ${name}. It will not run.`;
+        return { text: `Cancelled ${name}. It will not run.`, ...copyOf(job) };
       }}
     >
       <p>
-        <strong>{name}</strong> will not run. A cancelled job cannot be brought back, but you can enqueue a
-        new one.
+        <strong>{name}</strong> will not run.
+      </p>
+      <p class="undo">
+        This cannot be undone: a cancelled job cannot be brought back. But you can enqueue a copy of it.
       </p>
       <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
@@ -194,6 +212,7 @@ function Redrive({ job, name }: Omit<Props, "impossible">) {
         job.state === "dead" ? undefined : `the job is ${job.state}, and only a dead job can be redriven`
       }
       onOpen={see}
+      about={seen}
       takesReason
       run={async (why) => {
         const { redriven } = await api.redrive(job.topic, { ids: [job.id], ifMatch: seen, ...why });
@@ -206,14 +225,17 @@ function Redrive({ job, name }: Omit<Props, "impossible">) {
         <strong>{name}</strong> becomes due now, with all of its attempts. If its cause is not mended, it dies
         again.
       </p>
+      <p class="undo">This cannot be undone. Until the job starts, you can still cancel it.</p>
       {job.lastError !== undefined && <DiedOf errors={[firstLineOf(job.lastError)]} />}
       <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
   );
 }
 
+type DismissProps = Omit<Props, "impossible"> & { readonly onOpen: () => void; readonly onClose: () => void };
+
 /** Shown for a dead job only: a job that never died needs no such button. */
-function Dismiss({ job, name }: Omit<Props, "impossible">) {
+function Dismiss({ job, name, onOpen, onClose }: DismissProps) {
   const { seen, see } = useSeen(job);
   return (
     <Action
@@ -221,18 +243,24 @@ function Dismiss({ job, name }: Omit<Props, "impossible">) {
       title="Give this dead job up?"
       confirm="Dismiss the job"
       isDangerous
-      onOpen={see}
+      onOpen={() => {
+        see();
+        onOpen();
+      }}
+      onClose={onClose}
+      about={seen}
       takesReason
       run={async (why) => {
         const { dismissed, errors } = await api.dismiss(job.topic, { ids: [job.id], ifMatch: seen, ...why });
         return dismissed === 1
-          ? `Dismissed ${name}. It is cancelled, and will not run.`
+          ? { text: `Dismissed ${name}. It is cancelled, and will not run.`, ...copyOf(job) }
           : { text: `${name} was not dismissed: ${errors[0]?.problem.detail}.`, isFailure: true };
       }}
     >
       <p>
         <strong>{name}</strong> will not run again, and it counts as cancelled. Its timeline keeps its death.
       </p>
+      <p class="undo">This cannot be undone. But you can enqueue a copy of the job.</p>
       <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
   );

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { type JobSelection, untrackedTrouble, useTopics } from "../reads.ts";
-import { readShift } from "../shift-words.ts";
-import { now, zone } from "../state.ts";
+import { readShift, shiftText } from "../shift-words.ts";
+import { isNarrow, now, zone } from "../state.ts";
 import { readJobTime } from "../time-words.ts";
-import { durationText, HOUR, isoAt } from "../times.ts";
+import { HOUR, isoAt } from "../times.ts";
 import { BulkAction } from "./bulk-action.tsx";
+import { addresses } from "./search.ts";
 import type { Which } from "./several.tsx";
 import { TimeField } from "./time-field.tsx";
 
@@ -35,25 +36,38 @@ export function Bulks({
           ? `${jobs}${state ? ", whatever the state filter says" : ""}:`
           : `Not possible: ${impossible}.`}
       </p>
-      <div class="buttons">
-        <BulkAction
-          {...given}
-          label="Run all now"
-          change={{ action: "run" }}
-          effect="become due at once, or at the rate above"
-          takesRate
-        />
-        <MoveAll {...given} />
-        <ShiftAll {...given} />
-        <BulkAction
-          {...given}
-          label="Cancel all"
-          change={{ action: "cancel" }}
-          effect="will not run. A cancelled job cannot be brought back"
-          isDangerous
-        />
-      </div>
+      <BulkButtons {...given} />
     </section>
+  );
+}
+
+function BulkButtons(given: Omit<Given, "short">) {
+  const short = (text: string) => (isNarrow.value ? text : undefined);
+  return (
+    <div class="buttons">
+      {isNarrow.value && <span class="quiet">All:</span>}
+      <BulkAction
+        {...given}
+        label="Run all now"
+        short={short("Run now")}
+        change={{ action: "run" }}
+        effect="become due at once, or at the rate above"
+        takesRate
+      />
+      <MoveAll {...given} short={short("Move")} />
+      <ShiftAll {...given} short={short("Shift")} />
+      <BulkAction
+        {...given}
+        label="Cancel all"
+        short={short("Cancel")}
+        change={{ action: "cancel" }}
+        effect="will not run"
+        isDangerous
+      />
+      <a class="last-actions" href={addresses.lastActions} aria-label="Last actions">
+        {isNarrow.value ? "Last" : "Last actions"}
+      </a>
+    </div>
   );
 }
 
@@ -65,6 +79,7 @@ function useTopicsOf(topic: string): string[] {
 }
 
 type Given = {
+  readonly short: string | undefined;
   readonly which: Which;
   readonly takesSeveral: boolean;
   readonly impossible: string | undefined;
@@ -123,8 +138,4 @@ function ShiftAll(given: Given) {
       </div>
     </BulkAction>
   );
-}
-
-function shiftText(ms: number): string {
-  return `${durationText(Math.abs(ms))} ${ms < 0 ? "earlier" : "later"}`;
 }

@@ -1,14 +1,17 @@
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { messageOf } from "../../../src/core/errors.ts";
+import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { refresh } from "../api.ts";
 import type { Act } from "../commands.ts";
 import { useTopics } from "../reads.ts";
-import { LOCAL_ZONE, now, say, theme, zone } from "../state.ts";
+import { asked, LOCAL_ZONE, now, say, theme, zone } from "../state.ts";
 import { timeText } from "../times.ts";
 import { Palette } from "./palette.tsx";
 import { PauseTopic, ResumeTopic } from "./pause-topic.tsx";
+import { PutBackDialog } from "./put-back.tsx";
+import { ShiftBack } from "./shift-back.tsx";
 import { MOVES, moveClock } from "./stack-clock.tsx";
 
 export const isPaletteOpen = signal(false);
@@ -21,14 +24,13 @@ type Props = {
 /** The palette, and the dialogs that it opens. */
 export function PaletteHost({ views, openKeys }: Props) {
   const { route } = useLocation();
-  const [asked, setAsked] = useState<Act | undefined>();
   function act(wanted: Act): void {
     if ("opens" in wanted) {
       route(wanted.opens);
       // Another address of the same view does not move the focus by itself.
       document.getElementById("main")?.focus({ preventScroll: true });
     } else if ("does" in wanted) doIt(wanted.does, openKeys);
-    else setAsked(wanted);
+    else asked.value = wanted;
   }
   return (
     <>
@@ -41,16 +43,36 @@ export function PaletteHost({ views, openKeys }: Props) {
           }}
         />
       )}
-      {asked && <TopicDialog act={asked} close={() => setAsked(undefined)} />}
+      {asked.value && <AskedDialog act={asked.value} close={forgetAsked} />}
     </>
   );
 }
 
-function TopicDialog({ act, close }: { act: Act; close: () => void }) {
-  const topics = useTopics();
+function forgetAsked(): void {
+  asked.value = undefined;
+}
+
+function AskedDialog({ act, close }: { act: Act; close: () => void }) {
   if ("pauses" in act) return <PauseTopic topic={act.pauses} opened={close} />;
-  const topic = topics.data?.find((one) => "resumes" in act && one.topic === act.resumes);
-  return topic?.pause ? <ResumeTopic {...topic} pause={topic.pause} opened={close} /> : null;
+  if ("shiftsBack" in act) return <ShiftBack action={act.shiftsBack} close={close} />;
+  if ("putsBack" in act) return <PutBackDialog change={act.putsBack} close={close} />;
+  return "resumes" in act ? <ResumeDialog topic={act.resumes} close={close} /> : null;
+}
+
+/** If somebody else resumes the topic meanwhile, the dialog keeps what it has shown, until the user closes it. */
+function ResumeDialog({ topic, close }: { topic: string; close: () => void }) {
+  const { data, isFetching } = useTopics();
+  const shown = useRef<TopicJson | undefined>(undefined);
+  const found = data?.find((one) => one.topic === topic);
+  if (found?.pause) shown.current = found;
+  const isMissing = shown.current === undefined && !isFetching;
+  useEffect(() => {
+    if (!isMissing) return;
+    say({ text: `${topic} is not paused, so there is nothing to resume.`, isFailure: true });
+    close();
+  }, [isMissing, topic, close]);
+  const { pause } = shown.current ?? {};
+  return shown.current && pause ? <ResumeTopic {...shown.current} pause={pause} opened={close} /> : null;
 }
 
 type Deed = Extract<Act, { does: unknown }>["does"];

@@ -44,7 +44,8 @@ export function PauseTopic({ topic, opened }: { topic: string } & Opened) {
       takesReason
       run={async (why) => {
         await api.pause(topic, why);
-        return `Paused ${topic}. It can take 5 seconds until no more of its jobs start.`;
+        const text = `Paused ${topic}. It can take 5 seconds until no more of its jobs start.`;
+        return { text, undo: { label: "Resume", act: { resumes: topic } } };
       }}
     >
       <p>

@@ -29,8 +29,9 @@ export const addresses = {
   topic: (topic: string) => `/console/topics/${encodeURIComponent(topic)}`,
   job: (id: string) => `/console/jobs/${encodeURIComponent(id)}`,
   dead: (query: { topic?: string; of?: "retrying" } = {}) => addressOf("/console/dead", query),
+  lastActions: "/console/last-actions",
   schedules: "/console/schedules",
   schedule: (name: string) => `/console/schedules/${encodeURIComponent(name)}`,
   live: (query: { topic?: string; job?: string } = {}) => addressOf("/console/live", query),
-  enqueue: (query: { topic?: string } = {}) => addressOf("/console/enqueue", query),
+  enqueue: (query: { topic?: string; copy?: string } = {}) => addressOf("/console/enqueue", query),
 };

@@ -1,19 +1,23 @@
-import { useState } from "preact/hooks";
+import { useQuery } from "@tanstack/preact-query";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../../../src/core/errors.ts";
 import type { JobJson } from "../../../src/http/answers/jobs.ts";
-import { call, refresh } from "../api.ts";
+import { api, call, refresh } from "../api.ts";
+import { clock } from "../clock.ts";
+import { jsonText } from "../direction.ts";
 import { curlText, type NewJob, typescriptText } from "../job-call.ts";
-import { type OptionTexts, readOptions } from "../job-fields.ts";
+import { type OptionTexts, optionTexts, readOptions } from "../job-fields.ts";
 import { readJson } from "../json-text.ts";
 import { ActionError, VIEW_ONLY } from "../parts/action.tsx";
 import { Copied } from "../parts/copied.tsx";
 import { JsonField } from "../parts/json-field.tsx";
+import { Failure } from "../parts/loaded.tsx";
 import { OptionFields } from "../parts/option-fields.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { TimeField } from "../parts/time-field.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
-import { useTopics } from "../reads.ts";
+import { topicOf, useTopics } from "../reads.ts";
 import { about, apiUrl } from "../server.ts";
 import { now, zone } from "../state.ts";
 import { readJobTime, readTime } from "../time-words.ts";
@@ -47,14 +51,16 @@ const FIRST_FIELDS: Fields = {
 export function EnqueueView() {
   const [query, changeAddress] = useSearch();
   const topics = useTopics();
-  const topic = query.topic || topics.data?.[0]?.topic || "";
   const [fields, setFields] = useState(FIRST_FIELDS);
+  const copied = useCopied(query.copy, (job) => setFields(fieldsOf(job)));
+  const topic = query.topic || copied.data?.topic || topics.data?.[0]?.topic || "";
   const change = (changed: Partial<Fields>) => setFields((before) => ({ ...before, ...changed }));
   const { file, answer, isFiling } = useFiling();
   const job = jobOf(topic, fields);
   return (
     <>
       <h1>Enqueue a job</h1>
+      <CopyOf read={copied} />
       <form
         class="columns"
         onSubmit={(event) => {
@@ -76,6 +82,46 @@ export function EnqueueView() {
       </form>
     </>
   );
+}
+
+/** Reads the job that the address names, and hands it over once. */
+function useCopied(id: string | undefined, fill: (job: JobJson) => void) {
+  const read = useQuery({
+    queryKey: ["job", id],
+    enabled: id !== undefined,
+    refetchInterval: false as const,
+    queryFn: ({ signal }) => api.get(id ?? "", { signal }),
+  });
+  const filled = useRef<string | undefined>(undefined);
+  useEffect(() => {
+    if (read.data === undefined || filled.current === id) return;
+    filled.current = id;
+    fill(read.data);
+  });
+  return read;
+}
+
+function CopyOf({ read: { data, error } }: { read: ReturnType<typeof useCopied> }) {
+  if (error) return <Failure error={error} what="the job to copy" />;
+  if (data === undefined) return null;
+  return (
+    <p>
+      This is a copy of <a href={addresses.job(data.id)}>{data.key ?? data.id}</a>. Nothing is filed until you
+      press the button.
+    </p>
+  );
+}
+
+/** The fields of a form that files the same job again. A time that has passed is not repeated. */
+function fieldsOf({ maxAttempts, ...job }: JobJson): Fields {
+  const isOwn = topicOf(job.topic)?.policy.maxAttempts !== maxAttempts;
+  return {
+    ...FIRST_FIELDS,
+    key: job.key ?? "",
+    when: Date.parse(job.dueAt) > clock() ? job.dueAt : FIRST_FIELDS.when,
+    body: jsonText(job.body, 2),
+    options: optionTexts({ ...job, ...(isOwn && { maxAttempts }) }),
+  };
 }
 
 function Submit({ isReady, isFiling }: { isReady: boolean; isFiling: boolean }) {

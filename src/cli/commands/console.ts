@@ -12,11 +12,9 @@ import { type KnownQueue, knownQueue } from "../known-queue.ts";
 import { type Open, type Session, withHint } from "../session.ts";
 import { stackHistory } from "../stack-history.ts";
 import type { Target } from "../target.ts";
-import { unfinishedTexts } from "../unfinished-actions.ts";
+import { STOP_MS, unfinishedTexts } from "../unfinished-actions.ts";
 
 const CONSOLE_PORT = 4600;
-/** How long Ctrl-C waits for the present calls of actions, ms. A second Ctrl-C does not wait. */
-const STOP_MS = 10_000;
 
 const NEEDS_STACK =
   "CloudWatch has the history of a deployed queue, and finds it by its stack: start the console with --stack";

@@ -10,6 +10,7 @@ import { examples } from "../examples.ts";
 import { type GlobalOptions, nameToAws } from "../session.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { LOCAL_PORT } from "../target.ts";
+import { STOP_MS, unfinishedTexts } from "../unfinished-actions.ts";
 import { CONFIG } from "./template.ts";
 
 type LocalFlags = {
@@ -69,7 +70,7 @@ export function addLocal(program: Command, surroundings: Surroundings): void {
 async function runStack(
   options: GlobalOptions,
   { data, reset = false, ...flags }: LocalFlags,
-  { nodeVersion, env, folder }: Surroundings,
+  { nodeVersion, env, folder, wait }: Surroundings,
 ): Promise<void> {
   nameToAws(options, env);
   const { result, todo } = judgeNode(nodeVersion);
@@ -77,10 +78,15 @@ async function runStack(
   // Load the runner only after the check, because it imports modules that an older Node does not have.
   const { runLocal } = await import("../../../local/run.ts");
   const { localConsole } = await import("../../../console/local-console.ts");
-  const console = await localConsole();
+  const { stopActions, ...console } = await localConsole();
+  const beforeStop = async ({ url }: { url: string }) => {
+    const unfinished = await stopActions(wait(STOP_MS));
+    // Commands find the stack of this folder themselves, also at another port.
+    return unfinishedTexts(unfinished, data === DATA_FOLDER ? {} : { url }, {});
+  };
   const { stack, debug = false } = options;
   const app = flags.app ?? plainApp(folder);
-  await runLocal({ ...flags, ...(app && { app }), dataDir: data, reset, stack, debug, console });
+  await runLocal({ ...flags, ...(app && { app }), dataDir: data, reset, stack, debug, console, beforeStop });
 }
 
 /** A folder with the file of `minutehand template` and without an app of the CDK runs that file. */

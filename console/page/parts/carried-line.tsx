@@ -1,0 +1,108 @@
+import { Fragment } from "preact";
+import { useState } from "preact/hooks";
+import { messageOf } from "../../../src/core/errors.ts";
+import type { CarriedAction } from "../../carried.ts";
+import { continueAction, isRunning, stopAction, useActions } from "../actions.ts";
+import { isShiftedBack, listsAfter, shiftBackOf } from "../after-action.ts";
+import { progressText, selectionText, shareOf } from "../bulk-words.ts";
+import { about } from "../server.ts";
+import { asked, say } from "../state.ts";
+
+type Props = { readonly action: CarriedAction; readonly close?: (() => void) | undefined };
+
+/** What an action on many jobs does or did, where its jobs are now, and what stops, continues or undoes it. */
+export function CarriedLine({ action, close }: Props) {
+  const { state, lines, error } = action;
+  return (
+    <>
+      {/* A screen reader hears the end, and not each count on the way. */}
+      <span aria-hidden={isRunning(action)}>
+        {progressText(action)}
+        {state === "stopping" && ". Stopping after the present part …"}
+        {state === "stopped" && ". Stopped"}
+        {error && (
+          <>
+            . It failed: <code>{error.code}</code> {error.detail}
+          </>
+        )}
+      </span>
+      {state !== "done" && (
+        <progress max={1} value={shareOf(lines)} aria-label={`Progress: ${progressText(action)}`} />
+      )}
+      <LineButtons {...{ action, close }} />
+    </>
+  );
+}
+
+function LineButtons({ action, close }: Props) {
+  const { id, state } = action;
+  if (isRunning(action))
+    return (
+      <span class="buttons">
+        {state === "running" && <ActionButton label="Stop" act={() => stopAction(id)} />}
+      </span>
+    );
+  return (
+    <span class="buttons">
+      <Lists action={action} />
+      <ShiftBackButton action={action} />
+      {state !== "done" && <ActionButton label="Go on" act={() => continueAction(id)} />}
+      {close && (
+        <button type="button" aria-label="Close this message" onClick={close}>
+          ×
+        </button>
+      )}
+    </span>
+  );
+}
+
+function ShiftBackButton({ action }: Pick<Props, "action">) {
+  const all = useActions();
+  if (about.isViewOnly || shiftBackOf(action) === undefined) return null;
+  if (isShiftedBack(action, all)) return <span class="quiet">Shifted back since</span>;
+  return (
+    <button
+      type="button"
+      onClick={() => {
+        asked.value = { shiftsBack: action };
+      }}
+    >
+      Shift back …
+    </button>
+  );
+}
+
+function Lists({ action }: { action: CarriedAction }) {
+  const [first, ...others] = listsAfter(action);
+  if (first === undefined) return null;
+  if (others.length === 0) return <a href={first.href}>Show them</a>;
+  return (
+    <span>
+      Show{" "}
+      {[first, ...others].map(({ of, href }, index) => (
+        <Fragment key={href}>
+          {index > 0 && ", "}
+          <a href={href}>{selectionText(of)}</a>
+        </Fragment>
+      ))}
+    </span>
+  );
+}
+
+function ActionButton({ label, act }: { label: string; act: () => Promise<void> }) {
+  const [isAsked, setAsked] = useState(false);
+  return (
+    <button
+      type="button"
+      disabled={isAsked}
+      onClick={() => {
+        setAsked(true);
+        act()
+          .catch((error: unknown) => say({ text: `${label}: ${messageOf(error)}`, isFailure: true }))
+          .finally(() => setAsked(false));
+      }}
+    >
+      {label}
+    </button>
+  );
+}

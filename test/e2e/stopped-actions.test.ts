@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, expect, test } from "vitest";
+import type { CarriedAction } from "../../console/carried.ts";
+import { createClient } from "../../src/client/client.ts";
+import { PATIENCE_MS } from "../patience.ts";
+import { freshDataDir, type RunningStack, removeDataDir, startStack } from "./running-stack.ts";
+
+const dataDir = freshDataDir();
+let stack: RunningStack;
+afterAll(async () => {
+  await stack?.kill("SIGTERM");
+  removeDataDir(dataDir);
+});
+
+const DAY = { from: "2031-01-01T00:00:00.000Z", to: "2031-01-02T00:00:00.000Z" };
+/** More than one part of a bulk. */
+const JOBS = 600;
+
+test("Ctrl-C of the local stack stops the actions of its console, and prints the commands that do the rest", async () => {
+  stack = await startStack(dataDir);
+  const { url } = stack;
+  const api = createClient({ url });
+  for (const count of [JOBS / 2, JOBS / 2])
+    await api.enqueueMany(
+      Array.from({ length: count }, () => ({
+        topic: "work",
+        body: {},
+        dueAt: "2031-01-01T09:00:00Z",
+        tag: "sale",
+      })),
+    );
+  const which = { topic: "work", tag: "sale", ...DAY };
+  const plan = { change: { action: "cancel" }, lines: [{ which, counted: JOBS }] };
+  const actions = async (init?: RequestInit) => (await fetch(`${url}/console/actions`, init)).json();
+  const started = (await actions({ method: "POST", body: JSON.stringify(plan) })) as CarriedAction;
+  expect(started.state).toBe("running");
+  await stack.kill("SIGINT");
+  const [, printed = ""] =
+    /^the console was changing jobs of work \(cancel\): 500 jobs of 600 changed; to continue, run: (minutehand .*)$/m.exec(
+      stack.output(),
+    ) ?? [];
+  expect(printed).toContain(` --url ${url} `);
+  stack = await startStack(dataDir, Number(new URL(url).port));
+  const [, ...words] = printed.split(" ");
+  await promisify(execFile)(process.execPath, ["src/cli/main.ts", ...words, "--yes"]);
+  const left = async () => {
+    let count = 0;
+    for await (const _ of api.list({ tag: "sale", state: "scheduled", ...DAY })) count++;
+    return count;
+  };
+  await expect.poll(left, { timeout: PATIENCE_MS }).toBe(0);
+});
