@@ -282,12 +282,20 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   const filed = new Set<string>();
   const rows = {
     unfiled: async () => ["17", "no key", "18"].filter((id) => !filed.has(id)),
-    read: async (id: string) => ({ id, dueAt, version: 1 }),
-    mark: async (id: string) => void filed.add(id),
+    markFiled: async (id: string, file: (row: object) => Promise<void>) => {
+      await file({ id, dueAt, version: 1 });
+      filed.add(id);
+    },
   };
-  await fileJob(queue.client, rows, { id: "17", dueAt, version: 1 });
-  const died = { ...rows, mark: () => Promise.reject(new Error("the process dies")) };
-  await expect(fileJob(queue.client, died, { id: "18", dueAt, version: 1 })).rejects.toThrow("dies");
+  await fileJob(queue.client, rows, "17");
+  const died = {
+    ...rows,
+    async markFiled(id: string, file: (row: object) => Promise<void>) {
+      await file({ id, dueAt, version: 1 });
+      throw new Error("the process dies");
+    },
+  };
+  await expect(fileJob(queue.client, died, "18")).rejects.toThrow("dies");
   await queue.advance("1h");
   expect([...filed]).toEqual(["17"]);
   await fileMissing(queue.client, rows);
@@ -297,8 +305,12 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   const [soon, later] = [1, 2].map((hours) => new Date(queue.now().getTime() + hours * 3_600_000));
   // The third change gives the row its second time again.
   const times = [later, soon, later] as Date[];
-  for (const [version, time] of times.entries())
-    await fileJob(queue.client, rows, { id: "19", dueAt: time, version });
+  for (const [version, dueAt] of times.entries()) {
+    const changed = {
+      markFiled: (id: string, file: (row: object) => Promise<void>) => file({ id, dueAt, version }),
+    };
+    await fileJob(queue.client, changed, "19");
+  }
   expect(queue.jobs().at(-1)).toMatchObject({
     key: "order-19",
     dueAt: later?.toISOString(),

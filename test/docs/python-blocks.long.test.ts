@@ -74,7 +74,8 @@ scheduler = Scheduler({
 for _ in range(2):
     move(scheduler, sys.argv[1], "orders", "order-timeout", "arn:close")
 move(scheduler, sys.argv[1], "orders", "order-timeout", "arn:queue")
-taken = [handler({"orderId": "17"}, None), handler({"attempt": 1, "body": {"orderId": "18"}}, None)]
+job = {"topic": "order-timeout", "attempt": 1, "dueAt": "2026-11-30T09:00:00Z", "body": {"orderId": "18"}}
+taken = [handler({"orderId": "17"}, None), handler(job, None)]
 print(json.dumps({"left": list(scheduler.schedules), "taken": taken}))
 `;
 

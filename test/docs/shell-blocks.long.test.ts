@@ -121,6 +121,8 @@ beforeEach(async () => {
       LOG: "l",
       DLQ_URL: "d",
       EVENTS_URL: "e",
+      EVENTS_DLQ: "e",
+      EVENTS_DLQ_ARN: "e",
     },
     ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
     ...{
