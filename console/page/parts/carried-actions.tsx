@@ -20,7 +20,7 @@ export function CarriedActions() {
   const actions = useActions();
   // The view of the last actions shows all of them.
   const shown = path === addresses.lastActions ? [] : shownOf(actions, closedIds.value);
-  useHeight(place, shown.length);
+  useHeight(place);
   return (
     <aside ref={place} class="carried" aria-label="Actions in progress">
       <div role="status">
@@ -53,10 +53,15 @@ function isShown(action: CarriedAction, closed: ReadonlySet<string>): boolean {
   return !closed.has(action.id) && (action.state !== "done" || (action.endedAgo ?? 0) < DONE_MS);
 }
 
-/** Tells what sticks to the bottom of a view how high the actions are. */
-function useHeight(place: { current: HTMLElement | null }, count: number): void {
+/** Tells what sticks to the bottom of a view how high the actions are. A longer text may take another line. */
+function useHeight(place: { current: HTMLElement | null }): void {
   useLayoutEffect(() => {
-    const height = count === 0 ? 0 : (place.current?.offsetHeight ?? 0);
-    document.documentElement.style.setProperty("--carried-height", `${height}px`);
-  }, [place, count]);
+    const { current: shown } = place;
+    if (shown === null) return;
+    const observer = new ResizeObserver(() =>
+      document.documentElement.style.setProperty("--carried-height", `${shown.offsetHeight}px`),
+    );
+    observer.observe(shown);
+    return () => observer.disconnect();
+  }, [place]);
 }

@@ -63,7 +63,7 @@ const LEFT_OUT = [
 function Differences({ job, seen }: Omit<Props, "take">) {
   const [before, now]: Readonly<Record<string, unknown>>[] = [seen, job];
   const names = [...new Set([...Object.keys(seen), ...Object.keys(job)])].filter(
-    (name) => !LEFT_OUT.includes(name) && jsonText(before?.[name]) !== jsonText(now?.[name]),
+    (name) => !LEFT_OUT.includes(name) && JSON.stringify(before?.[name]) !== JSON.stringify(now?.[name]),
   );
   if (names.length === 0) return null;
   return (
