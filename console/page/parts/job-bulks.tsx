@@ -49,7 +49,7 @@ function BulkButtons(given: Omit<Given, "short">) {
       <BulkAction
         {...given}
         label="Run all now"
-        short={short("Run now")}
+        short={short("Run")}
         change={{ action: "run" }}
         effect="become due at once, or at the rate above"
         takesRate
