@@ -212,7 +212,7 @@ test("a search asks only for what can exist, and not again if it found nothing",
   const asked: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   const search = async (text: string) => {
-    await page.keyboard.press("/");
+    await page.getByRole("button", { name: /^Search/ }).click();
     await page.keyboard.type(text);
     await page.keyboard.press("Enter");
     await page.getByText(`No job has the id or the key ${text}.`).waitFor();
