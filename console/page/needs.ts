@@ -144,14 +144,15 @@ export function retryingJobs({ topic, at, retrying }: TopicJson): string {
 
 function pauseNeed(topic: string, pause: Pause): Need {
   const since = timeText(Date.parse(pause.since), now.value, zone.value);
+  const holds = pause.parked > 0 ? ` and holds ${heldText(pause.parked)},` : "";
+  // The reason of the actor has its own words, so it stands last.
   const who = pause.by === undefined ? "" : ` by ${actorText(pause.by)}`;
-  const holds = pause.parked > 0 ? `, and holds ${heldText(pause.parked)}` : "";
   return {
     kind: "paused",
     severity: "warn",
     of: topic,
     href: heldJobs(topic, pause),
-    text: `${topic} has been paused since ${since}${who}${holds}.`,
+    text: `${topic} has been paused since ${since}${who === "" ? holds.replace(/,$/, "") : holds}${who}.`,
   };
 }
 

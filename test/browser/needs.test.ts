@@ -105,7 +105,7 @@ test("what needs a person is ranked, and each line leads to the view that settle
     "^The schedule lost cannot file its jobs: the queue has no topic gone\\.$",
     "^12 jobs of reminders are dead and wait for a decision\\.$",
     "^63 jobs of events have failed and will be retried; the next retry is in 2 min\\.$",
-    `^precise has been paused since ${TIME} UTC by a caller \\(alice\\): the mail server is down, and holds 5 jobs\\.$`,
+    `^precise has been paused since ${TIME} UTC and holds 5 jobs, by a caller \\(alice\\): the mail server is down\\.$`,
     "^The schedule weekly is paused, and files no jobs\\.$",
   ];
   for (const [place, pattern] of patterns.entries()) expect(texts[place]).toMatch(new RegExp(pattern));
@@ -192,7 +192,7 @@ test("an overview that is read no more says so, and nothing on it turns red", as
   await page.unroute(`${url}/topics`);
   await page.route(`${url}/topics`, (route) => route.fulfill({ status: 503, json: {} }));
   await page.getByText(/^This is from .* Since then the topics could not be read/).waitFor();
-  await page.getByRole("link", { name: new RegExp(`^As of ${TIME} UTC$`) }).waitFor();
+  await page.getByRole("link", { name: new RegExp(`^No answer since ${TIME} UTC$`) }).waitFor();
   await page.getByText("Nothing. No job is late or dead").waitFor();
   expect(await page.locator(".health.bad, .failure, .dot.bad, main .badge.late").count()).toBe(0);
 });

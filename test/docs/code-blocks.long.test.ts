@@ -272,6 +272,16 @@ describe("the move from Agenda", () => {
   });
 });
 
+/** Rows of which each has these values. `mark` sets the row's `filed`. */
+function marking(row: { dueAt: Date; version: number }, mark: (id: string) => unknown = () => {}) {
+  return {
+    async markFiled(id: string, file: (row: object) => Promise<void>) {
+      await file({ id, ...row });
+      mark(id);
+    },
+  };
+}
+
 test("the hourly poll of a table files a missing job once, and no row of a dead job again", async () => {
   const { fileJob, fileMissing } = await movingPage("rows.ts");
   const handler = (): void => {
@@ -282,19 +292,12 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   const filed = new Set<string>();
   const rows = {
     unfiled: async () => ["17", "no key", "18"].filter((id) => !filed.has(id)),
-    markFiled: async (id: string, file: (row: object) => Promise<void>) => {
-      await file({ id, dueAt, version: 1 });
-      filed.add(id);
-    },
+    ...marking({ dueAt, version: 1 }, (id) => filed.add(id)),
   };
   await fileJob(queue.client, rows, "17");
-  const died = {
-    ...rows,
-    async markFiled(id: string, file: (row: object) => Promise<void>) {
-      await file({ id, dueAt, version: 1 });
-      throw new Error("the process dies");
-    },
-  };
+  const died = marking({ dueAt, version: 1 }, () => {
+    throw new Error("the process dies");
+  });
   await expect(fileJob(queue.client, died, "18")).rejects.toThrow("dies");
   await queue.advance("1h");
   expect([...filed]).toEqual(["17"]);
@@ -305,12 +308,8 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   const [soon, later] = [1, 2].map((hours) => new Date(queue.now().getTime() + hours * 3_600_000));
   // The third change gives the row its second time again.
   const times = [later, soon, later] as Date[];
-  for (const [version, dueAt] of times.entries()) {
-    const changed = {
-      markFiled: (id: string, file: (row: object) => Promise<void>) => file({ id, dueAt, version }),
-    };
-    await fileJob(queue.client, changed, "19");
-  }
+  for (const [version, dueAt] of times.entries())
+    await fileJob(queue.client, marking({ dueAt, version }), "19");
   expect(queue.jobs().at(-1)).toMatchObject({
     key: "order-19",
     dueAt: later?.toISOString(),

@@ -91,6 +91,15 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
   },
 };
 
+/** What a page lets its reader set, or sets in an earlier block. */
+const GIVEN = {
+  ...{ TABLE: "t", QUEUE_URL: "q", FUNCTION: "f", MESSAGE: "{}", LOG: "l" },
+  ...{ DLQ_URL: "d", DLQ_ARN: "a", EVENTS_URL: "e", EVENTS_DLQ: "e", EVENTS_DLQ_ARN: "e" },
+  ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
+  ...{ SQS: "http://127.0.0.1:4501", SECRETS: "http://127.0.0.1:4502/key" },
+  ...{ SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
+};
+
 let folder: string;
 let api: ServedApi;
 let env: Record<string, string>;
@@ -112,26 +121,7 @@ beforeEach(async () => {
     SECRET_TEXT: SECRET,
     ID: String((await api.file({ topic: "reminders" })).id),
     RECEIPT: await pulled(api),
-    ...{
-      TABLE: "t",
-      QUEUE_URL: "q",
-      FUNCTION: "f",
-      MESSAGE: "{}",
-      DLQ_ARN: "a",
-      LOG: "l",
-      DLQ_URL: "d",
-      EVENTS_URL: "e",
-      EVENTS_DLQ: "e",
-      EVENTS_DLQ_ARN: "e",
-    },
-    ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
-    ...{
-      SQS: "http://127.0.0.1:4501",
-      SECRETS: "http://127.0.0.1:4502/key",
-      SECRET: "s",
-      SECRET_ARN: "arn",
-      OLD_VERSION: "v",
-    },
+    ...GIVEN,
   };
   await api.call("PUT", "/schedules/daily-report", {
     body: { topic: "reminders", body: 1, expression: "rate(1 day)" },

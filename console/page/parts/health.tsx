@@ -25,7 +25,7 @@ function useHealth(): { severity: "good" | "warn" | "bad" | "unknown"; text: str
   if (topics.error ?? topics.failureReason) {
     return {
       severity: "unknown",
-      text: `As of ${timeText(queueTime(topics.dataUpdatedAt), now.value, zone.value)}`,
+      text: `No answer since ${timeText(queueTime(topics.dataUpdatedAt), now.value, zone.value)}`,
     };
   }
   const needs = needsOf(topics.data, schedules.data ?? []);

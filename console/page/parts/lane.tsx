@@ -44,11 +44,13 @@ export function Lane({ topic, buckets, step, axis, unread, jobs, most, limit }: 
     <section class={topic === undefined ? "lane all" : "lane"} aria-label={name}>
       <div class="lane-head">
         <h2>{name}</h2>
-        {pointed === undefined && <span class="quiet">{texts.join("; ")}</span>}
-        <span aria-live="polite">
-          {pointed !== undefined &&
-            `${countsText(buckets.get(pointed) ?? NO_COUNTS) || "no jobs"}, ${spanText(pointed, pointed + step, now.value, zone.value)}`}
-        </span>
+        <div class="lane-texts">
+          <span class={pointed === undefined ? "quiet" : "unseen"}>{texts.join("; ")}</span>
+          <span aria-live="polite">
+            {pointed !== undefined &&
+              `${countsText(buckets.get(pointed) ?? NO_COUNTS) || "no jobs"}, ${spanText(pointed, pointed + step, now.value, zone.value)}`}
+          </span>
+        </div>
       </div>
       <div class="lane-chart">
         <LaneChart

@@ -62,7 +62,7 @@ function comparedText(compared: Compared, { from, to }: History): string {
   const { now, before } = compared;
   const trend = trendOf(compared);
   const present = now.late
-    ? `${jobsText(now.started)} started in the last 10 minutes, ${lateText(now.late)} of their due time.`
+    ? `${jobsText(now.started)} started in the last 10 minutes, ${lateText(now.late)} of their due time, not counting waits for a pause, a limit or a window.`
     : "No job started in the last 10 minutes.";
   if (before === undefined)
     return `${present} Nothing is known of an hour ago: the history begins ${durationText(to - from)} ago.`;

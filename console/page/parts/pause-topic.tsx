@@ -80,7 +80,7 @@ export function ResumeTopic({ topic, depths, pause, opened }: ResumeProps) {
         const rest =
           left === 0
             ? ""
-            : ` The other ${left} are released minute by minute, and start ${paceText(perSecond)}.`;
+            : ` The other ${left === 1 ? "one is" : `${left} are`} released minute by minute, and start ${paceText(perSecond)}.`;
         const pace = perSecond === undefined ? "" : ` at ${perSecond} a second`;
         return `Resumed ${topic}${pace}. ${released === 1 ? "1 job was" : `${released} jobs were`} released.${rest}`;
       }}

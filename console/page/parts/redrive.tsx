@@ -139,6 +139,7 @@ export function DismissChosen({ topic, ids: present, whose = "", onDone }: Omit<
         {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "is" : "are"} cancelled, and will not run
         again. The timeline of each keeps its death.
       </p>
+      <p class="undo">This cannot be undone. But you can enqueue a copy of each job on its page.</p>
     </Action>
   );
 }
