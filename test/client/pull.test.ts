@@ -103,7 +103,8 @@ test("a lease that is extended less often is extended for longer", async () => {
 test("a run is told by its signal when its claim is lost, and the worker goes on", async () => {
   const reasons: unknown[] = [];
   const untilLost = (_: unknown, lost: AbortSignal) =>
-    new Promise((_resolve, reject) => {
+    new Promise((resolve, reject) => {
+      setTimeout(resolve, 15_000);
       lost.addEventListener("abort", () => reject(reasons.push(lost.reason) && lost.reason));
     });
   const { said, errors, ended } = play([["a"], []], untilLost, { extend: lostClaim, retry: lostClaim });
