@@ -62,7 +62,10 @@ export async function pull<T, N extends keyof T & string>(
   const receive = async (): Promise<void> => {
     const max = Math.min(concurrency - running.size, RECEIVE_JOBS);
     // This call does not get `stop`: an aborted `receive` may have claimed a job.
-    for (const job of await queue.receive(topic, { max, waitSeconds: RECEIVE_WAIT_SECONDS })) {
+    const jobs = await queue.receive(topic, { max, waitSeconds: RECEIVE_WAIT_SECONDS });
+    // The test kit's `receive` does not wait. Without a pause, no timer of the process would ever fire.
+    if (jobs.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    for (const job of jobs) {
       const ended = goOnAfter(() => runJob(queue, topic, job, run, extendEvery)).finally(() =>
         running.delete(ended),
       );

@@ -11,7 +11,9 @@ type Topics = { work: string };
 type Answer = readonly string[] | Error;
 type Calls = { extend?: () => unknown; finish?: () => unknown; retry?: () => unknown };
 
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(
+  () => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] }),
+);
 afterEach(() => void vi.useRealTimers());
 
 /**
@@ -187,6 +189,14 @@ test("a stopped worker settles the jobs that its last receive brings, and waits 
   await pass(0.1);
   await ended;
   expect(said.slice(2)).toEqual(["finish a", "finish b"]);
+});
+
+test("a worker lets the rest of the program go on between empty answers that come at once, as those of the test kit", async () => {
+  const others = vi.fn();
+  setImmediate(others);
+  const { said, ended } = play([[], [], []], () => {});
+  await ended.then(() => expect(others).toHaveBeenCalled());
+  expect(said).toEqual([ONE, ONE, ONE]);
 });
 
 test("a worker that is stopped before its start receives nothing", async () => {
