@@ -4,9 +4,8 @@
  * To stop the worker, send it SIGTERM. Its last `receive` ends, which takes up to 20 seconds, and so does a job that still comes.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "minutehand/client";
+import { createClient, pull } from "minutehand/client";
 import type { Topics } from "../topics.ts";
-import { pull } from "./pull.ts";
 
 const [url = process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500"] = process.argv
   .slice(2)

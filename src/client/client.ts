@@ -54,6 +54,7 @@ export { type DirectWorker, directWorker } from "./direct-worker.ts";
 export { type ClientOptions, createClient } from "./http-client.ts";
 export type { JobByKey, JobRef } from "./job-ref.ts";
 export type * from "./options.ts";
+export { type PullOptions, pull } from "./pull.ts";
 export type { Dismissed, Health, Paused, Redriven, Resumed, ScheduleSummary };
 
 /** `Arguments` if the caller gives the type argument `T`. Otherwise a call with arguments fits another signature. */

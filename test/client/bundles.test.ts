@@ -18,12 +18,14 @@ const ENQUEUE = "src/protocol/file/enqueue.ts";
 const PULL = "src/protocol/run/pull.ts";
 const REQUESTS = "src/client/client-over.ts";
 const ROUTER = "src/http/app.ts";
+const LOOP = "src/client/pull.ts";
 
 test.each([
-  ["createClient", [REQUESTS], [ENQUEUE, PULL, ROUTER]],
-  ["directClient", [ENQUEUE], [PULL, REQUESTS, ROUTER]],
-  ["directWorker", [PULL], [ENQUEUE, REQUESTS, ROUTER]],
-])("a program with %s bundles only what that client needs", (client, needed, others) => {
+  ["createClient", [REQUESTS], [ENQUEUE, PULL, ROUTER, LOOP]],
+  ["directClient", [ENQUEUE], [PULL, REQUESTS, ROUTER, LOOP]],
+  ["directWorker", [PULL], [ENQUEUE, REQUESTS, ROUTER, LOOP]],
+  ["pull", [LOOP], [ENQUEUE, PULL, REQUESTS, ROUTER]],
+])("a program with %s bundles only what it needs", (client, needed, others) => {
   const sources = sourcesFor(client);
   expect(sources).toEqual(expect.arrayContaining(needed));
   expect(sources.filter((source) => others.includes(source))).toEqual([]);

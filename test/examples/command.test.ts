@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { pull } from "../../examples/pull/pull.ts";
 import { runCommand } from "../../examples/pull/run-command.ts";
-import type { Client } from "../../src/client/client.ts";
+import { type Client, pull } from "../../src/client/client.ts";
 import { blocks, fileOf } from "../docs/blocks.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../examples/pull/run-command.ts");

@@ -1,8 +1,6 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { expect, test } from "vitest";
-import { blocks, fileOf } from "../docs/blocks.ts";
+import { test } from "vitest";
 import { declareLeases, declareRuns, declareStop, type Programs } from "./declare-programs.ts";
 
 const FOLDER = join(import.meta.dirname, "../../examples/pull");
@@ -25,8 +23,3 @@ const programs: Programs = {
 declareRuns(programs);
 declareLeases(programs);
 declareStop(programs);
-
-test("the page about pulling shows the worker's loop", () => {
-  const shown = blocks().find((block) => block.page === "docs/guides/pull.md" && fileOf(block) === "pull.ts");
-  expect(shown?.text).toBe(`// pull.ts\n${readFileSync(join(FOLDER, "pull.ts"), "utf8")}`);
-});

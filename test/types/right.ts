@@ -10,6 +10,7 @@ import {
   type Job,
   type NewJobRequest,
   type PulledJob,
+  pull,
   type TopicsOf,
 } from "minutehand/client";
 import { type CheckedJob, consumer, type Job as HandledJob, type JobHandler } from "minutehand/consumer";
@@ -63,6 +64,10 @@ export async function workers(client: Client<Topics>): Promise<string[]> {
   });
   const all: DirectWorker<Topics>[] = [directWorker<Topics>(), client, test.client];
   const pulled = await Promise.all(all.map((worker) => worker.receive("refund", { waitSeconds: 20 })));
+  const [{ signal: stop }, refunds] = [new AbortController(), [] as string[]];
+  await pull(client, "refund", ({ body }) => refunds.push(body.refundId), { stop });
+  await pull(directWorker<Topics>(), "order-timeout", async ({ body }) => body.orderId, { stop });
+  await pull(test.client, "refund", ({ id }, lost) => fetch(id, { signal: lost }), { stop, concurrency: 10 });
   return pulled.flat().map(({ body }) => body.refundId);
 }
 

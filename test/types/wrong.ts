@@ -1,7 +1,7 @@
 import { App, Stack } from "aws-cdk-lib";
 import { AccountRootPrincipal } from "aws-cdk-lib/aws-iam";
 import { DelayQueue } from "minutehand/cdk";
-import { type Client, createClient, type DirectClient, type DirectWorker } from "minutehand/client";
+import { type Client, createClient, type DirectClient, type DirectWorker, pull } from "minutehand/client";
 import { consumer } from "minutehand/consumer";
 import { createTestQueue } from "minutehand/testing";
 import * as z from "zod/mini";
@@ -104,8 +104,15 @@ export async function wrongTopics(client: Client<Topics>): Promise<void> {
 }
 
 export async function ungranted(worker: DirectWorker<Topics>, producer: DirectClient<Topics>): Promise<void> {
+  const { signal: stop } = new AbortController();
   // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
   await worker.receive("order");
+  // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
+  await pull(worker, "order", () => {}, { stop });
+  // Property 'orderId' does not exist on type '{ refundId: string; }'.
+  await pull(worker, "refund", ({ body }) => body.orderId, { stop });
+  // Argument of type 'DirectClient<Topics>' is not assignable
+  await pull(producer, "refund", () => {}, { stop });
   // Property 'enqueue' does not exist on type 'DirectWorker<Topics>'.
   await worker.enqueue("refund", { refundId: "r-1" }, { delay: 1 });
   // Property 'get' does not exist on type 'DirectWorker<Topics>'.
