@@ -19,9 +19,9 @@ export function NowAndBefore({ report, history }: { report: TopicJson; history: 
       <h2 id="compared-title">Now and an hour ago</h2>
       <div class="compared-figures">
         <Late name="now, p99" late={now.late?.p99} mark={trend && <TrendMark trend={trend} />} />
-        <Late name="an hour ago, p99" late={before?.late?.p99} />
+        <Late name="an hour ago, p99" late={before?.late?.p99} isUnknown={before === undefined} />
         <Late name="now, p50" late={now.late?.p50} />
-        <Late name="an hour ago, p50" late={before?.late?.p50} />
+        <Late name="an hour ago, p50" late={before?.late?.p50} isUnknown={before === undefined} />
       </div>
       <p>{comparedText(compared, history)}</p>
       {lateIn(report).map(({ count, atLeast, since }) => (
@@ -45,14 +45,16 @@ export function NowAndBefore({ report, history }: { report: TopicJson; history: 
 type LateProps = {
   readonly name: string;
   readonly late: number | undefined;
+  readonly isUnknown?: boolean;
   readonly mark?: ComponentChildren;
 };
 
-function Late({ name, late, mark }: LateProps) {
+function Late({ name, late, isUnknown, mark }: LateProps) {
+  const none = isUnknown ? "unknown" : "no start";
   return (
     <div>
       <span class="quiet">{name}</span>
-      <strong>{late === undefined ? "no start" : durationText(late)}</strong>
+      <strong>{late === undefined ? none : durationText(late)}</strong>
       {mark}
     </div>
   );
