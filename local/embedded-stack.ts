@@ -382,7 +382,7 @@ function reloadAfterSaves(app: App, stack: StackSpec, { sqs, functions, onReload
       inputs,
       root,
       rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
-      synthesise: async () => readSynthesised(app, await synthesis.run()),
+      synthesise: async (saved) => readSynthesised(app, await synthesis.run(saved)),
       appInputs: synthesis.inputs,
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);

@@ -31,8 +31,12 @@ export function createReloadLog(log: (line: string) => void, root: string, clock
     },
     appFailure: (failure: string | undefined) => {
       if (failure !== undefined)
+        // A failure of several lines says so at the end of its first one.
         log(
-          `${failure === loggedFailure ? "the app fails as before" : failure}; the old functions stay in use`,
+          (failure === loggedFailure ? "the app fails as before" : failure).replace(
+            /\n|$/,
+            "; the old functions stay in use$&",
+          ),
         );
       else if (loggedFailure !== "") log("the app synthesises again");
       loggedFailure = failure ?? "";

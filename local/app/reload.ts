@@ -15,7 +15,8 @@ import {
 } from "./running-stack.ts";
 
 type ReloadOptions = RunningOptions & {
-  readonly synthesise: () => Promise<StackSpec>;
+  /** `saved`: the files whose save is the reason. */
+  readonly synthesise: (saved: ReadonlySet<string>) => Promise<StackSpec>;
   /** Lists the inputs of the last run of the app, also if it failed. */
   readonly appInputs: () => readonly string[];
   readonly onReloaded?: (stack: StackSpec) => void;
@@ -90,8 +91,9 @@ async function synthesiseSaved(reloader: Reloader): Promise<void> {
   const began = clock();
   const reloaded = new Map<string, FunctionSpec>();
   while (unsynthesised.size > 0) {
+    const saved = new Set(unsynthesised);
     unsynthesised.clear();
-    for (const spec of await synthesiseOnce(reloader)) reloaded.set(spec.arn, spec);
+    for (const spec of await synthesiseOnce(reloader, saved)) reloaded.set(spec.arn, spec);
     await inTurn(() => reloadHandlers(reloader));
   }
   if (running.appFails) return;
@@ -100,12 +102,15 @@ async function synthesiseSaved(reloader: Reloader): Promise<void> {
 }
 
 /** Answers the replaced functions. */
-async function synthesiseOnce(reloader: Reloader): Promise<readonly FunctionSpec[]> {
+async function synthesiseOnce(
+  reloader: Reloader,
+  saved: ReadonlySet<string>,
+): Promise<readonly FunctionSpec[]> {
   const { running, synthesise, appInputs, say, inTurn, clock } = reloader;
   const before = running.stack;
   const began = clock();
   try {
-    const stack = await synthesise();
+    const stack = await synthesise(saved);
     const { functions, needRestart } = await inTurn(() =>
       applySynthesis(running, before, { stack, inputs: appInputs(), began }),
     );

@@ -23,6 +23,7 @@ const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
 let root: string;
 let next: () => Promise<StackSpec>;
 let synths: number;
+let told: string[][];
 let replaced: FunctionSpec[];
 let created: string[][];
 let lines: string[];
@@ -33,7 +34,7 @@ let now: number;
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-reload-")));
   write("app.ts", "first");
-  [synths, replaced, created, lines] = [0, [], [], []];
+  [synths, told, replaced, created, lines] = [0, [], [], [], []];
   inputs = [join(root, "app.ts")];
   // Later than any save, so no file counts as saved during a build.
   now = Date.now() + 60_000;
@@ -48,8 +49,9 @@ function reloaderOf(stack: StackSpec, bundles: (spec: FunctionSpec) => Rebuilt =
     {
       inputs: createInputs(),
       root,
-      synthesise: async () => {
+      synthesise: async (saved) => {
         synths += 1;
+        told.push([...saved]);
         return next();
       },
       appInputs: () => inputs,
@@ -113,6 +115,18 @@ test("a failing app is logged in one line, and the old functions run until the n
   expect(replaced).toEqual([]);
   await save(async () => withCode("3"), "mended");
   expect(replaced).toHaveLength(1);
+});
+
+test("of a failure of several lines the first says that the old functions stay in use", async () => {
+  await save(async () => {
+    throw new LocalError("synthesising failed: 2 type errors\n  a.ts\n  b.ts");
+  }, "broken");
+  expect(lines[1]).toBe("synthesising failed: 2 type errors; the old functions stay in use\n  a.ts\n  b.ts");
+});
+
+test("a synthesis is told which files were saved", async () => {
+  await save(async () => running, "second");
+  expect(told).toEqual([[join(root, "app.ts")]]);
 });
 
 test("the same failure is quoted once; then the log says that the app synthesises again", async () => {
