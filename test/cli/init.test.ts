@@ -186,6 +186,33 @@ describe("in a folder with files", () => {
     expect(read("package.json")).toMatch(/^\{\n {4}"name"/);
   });
 
+  test.each([
+    [
+      '{\n\t"name": "x",\n\t"scripts": {\n\t\t"build": "tsc",\n\t\t"test": "jest",\n\t\t"cdk": "cdk"\n\t},\n\t"files": ["a", "b"],\n\t"jest": { "verbose": true },\n\t"devDependencies": {\n\t\t"typescript": "~7.0.2",\n\t\t"jest": "^30"\n\t}\n}',
+    ],
+    [
+      '{ "name": "x",\r\n  "files": ["a", "b"], "private": true,\r\n  "scripts": { "test": "jest" },\r\n  "devDependencies": {"typescript":"~7.0.2","jest":"^30"}\r\n}\r\n',
+    ],
+    ['{"name":"x","scripts":{"test":"jest"},"devDependencies":{"typescript":"~7.0.2","jest":"^30"}}'],
+  ])("package.json keeps its order and its lines: %j", async (text) => {
+    write("cdk.json", "{}");
+    write("bin/shop.ts", "");
+    write("package.json", text);
+    await init("refund");
+    const after = read("package.json");
+    // Without what was added, the text is the one of before.
+    const added =
+      /(,\s*)?"(dependencies|local|synth|aws-cdk(-lib)?|constructs|esbuild|fauxqs|@types\/node)":\s*("[^"]*"|\{[^}]*\})/g;
+    expect(after.replaceAll(added, "")).toBe(text);
+    expect(after.match(added)).toHaveLength(9);
+    expect(JSON.parse(after).scripts.local).toBe("minutehand local");
+    expect(
+      after
+        .split("\n")
+        .every((line) => line.endsWith("\r") === text.includes("\r") || line === "" || line === "}"),
+    ).toBe(true);
+  });
+
   test("a second init changes nothing, and a further topic comes with the lines to add", async () => {
     await init("refund");
     const before = Object.fromEntries(files().map((path) => [path, read(path)]));
@@ -379,14 +406,33 @@ describe("tsconfig.json", () => {
   });
 
   test.each([
-    ["{}", '{\n  "compilerOptions": {\n    "types": ["node"], "rewriteRelativeImportExtensions": true }}'],
+    [
+      "{}",
+      '{\n  "compilerOptions": {\n    "rewriteRelativeImportExtensions": true,\n    "types": ["node"]\n  }\n}',
+    ],
+    [
+      '{"compilerOptions":{"strict":true}}\n',
+      '{"compilerOptions":{"strict":true,"rewriteRelativeImportExtensions":true,"types":["node"]}}\n',
+    ],
+    [
+      '{ "include": ["src"], "compilerOptions": { } }',
+      '{ "include": ["src"], "compilerOptions": { "rewriteRelativeImportExtensions": true, "types": ["node"] } }',
+    ],
+    [
+      '// "compilerOptions": {\n{ "compilerOptions": {} }',
+      '// "compilerOptions": {\n{ "compilerOptions": { "rewriteRelativeImportExtensions": true, "types": ["node"] } }',
+    ],
+    [
+      '{\r\n\t"compilerOptions": {\r\n\t\t"strict": true // yes\r\n\t}\r\n}',
+      '{\r\n\t"compilerOptions": {\r\n\t\t"strict": true, // yes\r\n\t\t"rewriteRelativeImportExtensions": true,\r\n\t\t"types": ["node"]\r\n\t}\r\n}',
+    ],
     [
       '{\n  // mine: { }\n  "compilerOptions": {\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
-      '{\n  // mine: { }\n  "compilerOptions": {\n    "types": ["node"],\n    "rewriteRelativeImportExtensions": true,\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
+      '{\n  // mine: { }\n  "compilerOptions": {\n    "paths": { "@/*": ["./*"] }, // "https://x"\n    "rewriteRelativeImportExtensions": true,\n    "types": ["node"],\n  },\n}\n',
     ],
     [
       '{"extends":"./base.json"}',
-      '{\n  "compilerOptions": { "rewriteRelativeImportExtensions": true },"extends":"./base.json"}',
+      '{"extends":"./base.json","compilerOptions":{"rewriteRelativeImportExtensions":true}}',
     ],
   ])("%j gets the option that imports of .ts files need, and keeps its own text", async (before, after) => {
     write("tsconfig.json", before);
@@ -404,11 +450,11 @@ describe("tsconfig.json", () => {
   });
 
   test.each([
-    [{ type: "module" }, '"types": ["node"], '],
-    [{ type: "commonjs", devDependencies: { typescript: "~7.0.2" } }, '"types": ["node"], '],
+    [{ type: "module" }, ', "types": ["node"]'],
+    [{ type: "commonjs", devDependencies: { typescript: "~7.0.2" } }, ', "types": ["node"]'],
     [
       { devDependencies: { typescript: "^6", jest: "^30", "@types/jest": "^30" } },
-      '"types": ["node", "jest"], ',
+      ', "types": ["node", "jest"]',
     ],
     // Before version 6 the compiler takes all installed types, and a list would take the others away.
     [{ devDependencies: { typescript: "^5" } }, ""],
@@ -419,21 +465,18 @@ describe("tsconfig.json", () => {
     await init("refund");
     const options = '"allowImportingTsExtensions": true';
     expect(read("tsconfig.json").replaceAll(/\s+/g, " ")).toBe(
-      `{ "compilerOptions": { ${types}${options} } }`,
+      `{ "compilerOptions": { ${options}${types} } }`,
     );
   });
 
-  test.each(["{ mine }", '// "compilerOptions": {\n{ "compilerOptions": {} }'])(
-    "%j is left, and the line is printed",
-    async (text) => {
-      write("tsconfig.json", text);
-      const { out } = await init("refund");
-      expect(read("tsconfig.json")).toBe(text);
-      expect(out).toContain(
-        'Add to compilerOptions in tsconfig.json:\n\n  "rewriteRelativeImportExtensions": true',
-      );
-    },
-  );
+  test.each(["{ mine }", "[]"])("%j is left, and the line is printed", async (text) => {
+    write("tsconfig.json", text);
+    const { out } = await init("refund");
+    expect(read("tsconfig.json")).toBe(text);
+    expect(out).toContain(
+      'Add to compilerOptions in tsconfig.json:\n\n  "rewriteRelativeImportExtensions": true',
+    );
+  });
 });
 
 test("--json prints what was written, left, and is to be added", async () => {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { UsageError } from "../cli-error.ts";
 import { declares, hasUsualBody } from "./declared-topics.ts";
 import {
@@ -15,6 +14,7 @@ import {
   tsconfigFile,
   typesOf,
 } from "./files.ts";
+import { withValues } from "./json-text.ts";
 import { JEST_TRANSFORM, type Manifest, withMissing } from "./manifest.ts";
 import { type Asked, type Folder, type Project, packagesOf, projectOf, stackFileOf } from "./project.ts";
 import { TS_IMPORTS, withIgnored, withTsImports, withTypes } from "./settings.ts";
@@ -69,7 +69,7 @@ export function manifestIn({ name, read }: Folder): Manifest {
 
 function manifestText({ read }: Folder, before: Manifest, after: Manifest): string {
   const text = read("package.json");
-  return text !== undefined && isDeepStrictEqual(after, before) ? text : json(after, indentOf(text));
+  return text === undefined ? json(after) : withValues(text, before, after);
 }
 
 /** Throws a `UsageError` for a topic whose bodies are not those of the handler and the test that `init` would write. */
@@ -147,7 +147,7 @@ function linesToAdd(topics: readonly string[], folder: Folder, project: Project)
     ...(project.jestLacks === "transform in a file"
       ? [{ to: "the configuration of Jest", lines: [`transform: ${JSON.stringify(JEST_TRANSFORM)}`] }]
       : []),
-    ...(isUnclear ? [{ to: "compilerOptions in tsconfig.json", lines: [TS_IMPORTS] }] : []),
+    ...(isUnclear ? [{ to: "compilerOptions in tsconfig.json", lines: [`"${TS_IMPORTS}": true`] }] : []),
   ];
 }
 
@@ -179,8 +179,4 @@ function stackName(folder: string): string {
     .replace(/^[0-9]+/, "")
     .slice(0, 64);
   return name || "Jobs";
-}
-
-function indentOf(text: string | undefined): string {
-  return /^\{\r?\n([ \t]+)/.exec(text ?? "")?.[1] ?? "  ";
 }
