@@ -351,7 +351,9 @@ describe("in a CDK app", () => {
     renameSync(join(folder, "lib/%name%-stack.template.ts"), join(folder, "lib/shop-stack.ts"));
     renameSync(join(folder, "test/%name%.test.template.ts"), join(folder, "test/shop.test.ts"));
     renameSync(join(folder, ".template.gitignore"), join(folder, ".gitignore"));
-    write("cdk.json", '{"app":"npx tsx bin/shop.ts"}');
+    const app = "npx tsc && npx tsx bin/shop.ts";
+    expect(read("cdk.template.json").replace("%name%", "shop")).toContain(`"app": "${app}"`);
+    write("cdk.json", read("cdk.template.json").replace("%name%", "shop"));
     const settings = read("tsconfig.json");
     const { lines } = await type(undefined, ["init", "--json", "--topic", "refund"], { folder });
     expect(lines).toMatchObject([
@@ -371,8 +373,24 @@ describe("in a CDK app", () => {
     // Jest's names are global there.
     expect(read("test/refund.test.ts")).not.toMatch(/jest|node:/);
     expect(read("tsconfig.json")).toBe(settings);
+    // The compiler would refuse each start and each save for an error in any file.
+    expect(manifest().scripts.local).toBe('minutehand local --app "npx tsx bin/shop.ts"');
     expect(manifest().scripts).not.toHaveProperty("posttest");
     expect(manifest()).not.toHaveProperty("type");
+  });
+
+  test.each([
+    ["tsc -p . && cdk-lint && tsx bin/shop.ts", ' --app "tsx bin/shop.ts"'],
+    ["npx tsx bin/shop.ts", ""],
+    ["npm run lint && npx tsx bin/shop.ts", ""],
+    ["npx tsc && node bin/shop.js", ""],
+    ["npx tsc", ""],
+    ["npx tsc && npx tsx $APP.ts", ""],
+  ])("in an app with the command %j, the script has%s", async (app, flag) => {
+    write("bin/shop.ts", "");
+    write("cdk.json", JSON.stringify({ app }));
+    await init("refund");
+    expect(manifest().scripts.local).toBe(`minutehand local${flag}`);
   });
 
   test("tsx and swc have the versions that cdk init takes", async () => {

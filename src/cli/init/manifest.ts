@@ -66,10 +66,10 @@ function runnerPackages({ isNewApp, module, runner, jestLacks }: Project): strin
 
 function withScripts(
   { test, ...others }: Record<string, string> = {},
-  { isNewApp, module, runner, tests, testEnding }: Project,
+  { isNewApp, module, runner, uncompiledApp, tests, testEnding }: Project,
 ): Record<string, string> {
   const own = {
-    local: "minutehand local",
+    local: uncompiledApp === undefined ? "minutehand local" : `minutehand local --app "${uncompiledApp}"`,
     synth: "cdk synth --quiet",
     ...(isNewApp ? { check: "tsc --noEmit" } : {}),
   };
