@@ -213,15 +213,69 @@ describe("in a folder with files", () => {
     ).toBe(true);
   });
 
-  test("a second init changes nothing, and a further topic comes with the lines to add", async () => {
+  test("a second init changes nothing, and a further topic is added to what init has written", async () => {
     await init("refund");
     const before = Object.fromEntries(files().map((path) => [path, read(path)]));
     expect((await init("refund")).out).not.toMatch(/wrote|added|Add/);
-    const { out } = await init("reminder");
-    expect(out).toContain('topics: { "reminder": {} }\n  queue.addHandler("reminder", "jobs/reminder.ts");');
-    expect(out).toContain('Add to jobs/topics.ts:\n\n  "reminder": { id: string };');
-    for (const [path, text] of Object.entries(before)) expect(read(path)).toBe(text);
+    const { out } = await init("refund", "reminder", "mail");
+    expect(out).toContain("added to jobs/topics.ts\nadded to app.ts\n");
+    expect(out).not.toContain("Add to");
+    const { "app.ts": app, "jobs/topics.ts": topics, ...others } = before;
+    for (const [path, text] of Object.entries(others)) expect(read(path)).toBe(text);
+    expect(read("jobs/topics.ts")).toBe(
+      topics?.replace(/\};\n$/, '  "reminder": { id: string };\n  "mail": { id: string };\n};\n'),
+    );
+    expect(read("app.ts")).toBe(
+      `${app?.replace('"refund": {}', '"refund": {}, "reminder": {}, "mail": {}')}` +
+        'queue.addHandler("reminder", "jobs/reminder.ts");\nqueue.addHandler("mail", "jobs/mail.ts");\n',
+    );
   });
+
+  test("a further topic is added beside a program in src, and beside changed bodies and options", async () => {
+    write("src/shop.ts", "");
+    write("package.json", '{"type":"module"}');
+    await init("refund");
+    const change = (path: string, from: string | RegExp, to: string) =>
+      write(path, read(path).replace(from, to));
+    change("src/jobs/topics.ts", "{ id: string };", "{\n    to: { id: string };\n  };");
+    change("src/jobs/app.ts", /new App\(\), "\w+"/, 'new App(), "reminder"');
+    change("src/jobs/app.ts", '"refund": {}', '"refund": { limit: 5, tracking: "full" }');
+    const { out } = await init("reminder");
+    expect(out).not.toContain("Add to");
+    expect(read("src/jobs/topics.ts")).toMatch(/ {2}\};\n {2}"reminder": \{ id: string \};\n\};\n$/);
+    expect(read("src/jobs/app.ts")).toContain(
+      '"refund": { limit: 5, tracking: "full" }, "reminder": {} } });',
+    );
+    expect(read("src/jobs/app.ts")).toMatch(/queue\.addHandler\("reminder", "src\/jobs\/reminder\.ts"\);\n$/);
+  });
+
+  test.each([
+    [
+      "export type Mail = { to: string };\nexport type Topics = {\n  refund: Mail;\n};\n",
+      'new DelayQueue(stack, "Jobs", {\n  topics: { refund: {} },\n});\n',
+    ],
+    [
+      "export interface Topics {\n  refund: { id: string };\n}\n",
+      'const queue = new DelayQueue<Topics>(stack, "Jobs", { topics: { "refund": { limits: { a: 1 } } } });\n',
+    ],
+    [
+      "export type Topics = {\n  refund: { id: string };\n};\nexport type Names = {\n  a: 1;\n};\n",
+      'const queue = new DelayQueue<Topics>(stack, "Jobs", { topics: { "refund": {} }, ...more });\nqueue.addHandler("refund", "jobs/refund.ts");\n',
+    ],
+  ])(
+    "a file of another shape is left, and the lines to add are printed with its name: %j",
+    async (topics, app) => {
+      await init("refund");
+      write("jobs/topics.ts", topics);
+      write("app.ts", app);
+      const { out } = await init("reminder");
+      expect(out).toContain(
+        'Add to app.ts:\n\n  topics: { "reminder": {} }\n  queue.addHandler("reminder", "jobs/reminder.ts");',
+      );
+      expect(out).toContain('Add to jobs/topics.ts:\n\n  "reminder": { id: string };');
+      expect([read("jobs/topics.ts"), read("app.ts")]).toEqual([topics, app]);
+    },
+  );
 
   test.each([
     "export type Topics = {\n  refund: { to: string };\n};\n",
@@ -250,9 +304,8 @@ describe("in a folder with files", () => {
       "jobs/topics.ts",
       "/** refund: money */\nexport type Topics = {\n  mail: { refund: string; kind: { refund: 1 } };\n};\n",
     );
-    const { code, out } = await init("refund");
-    expect(code).toBe(0);
-    expect(out).toContain('Add to jobs/topics.ts:\n\n  "refund": { id: string };');
+    expect((await init("refund")).code).toBe(0);
+    expect(read("jobs/topics.ts")).toMatch(/\n {2}"refund": \{ id: string \};\n\};\n$/);
   });
 
   test.each(["{", '"text"', "null", "[]"])(
