@@ -5,6 +5,7 @@ import {
   applySynthesis,
   handlersWith,
   isOfApp,
+  isUsed,
   lookAgain,
   noteAppFailure,
   type Running,
@@ -29,11 +30,17 @@ type Reloader = Required<ReloadOptions> & {
   readonly inTurn: <T>(act: () => Promise<T>) => Promise<T>;
 };
 
+export type Reload = {
+  readonly reloadAfterSave: () => Promise<void>;
+  /** Whether a function or the app contains the file. */
+  readonly isUsed: (path: string) => boolean;
+};
+
 /**
- * Call the result after each save. It bundles handlers again that contain the saved file, and synthesises after a save of a file that the
+ * Call `reloadAfterSave` after each save. It bundles handlers again that contain the saved file, and synthesises after a save of a file that the
  * app imports or reads. If the app itself writes such a file with other content at each synthesis, it never ends.
  */
-export function createReloader(started: Synthesised, options: ReloadOptions): () => Promise<void> {
+export function createReloader(started: Synthesised, options: ReloadOptions): Reload {
   const { log, root, clock, onReloaded = () => {} } = options;
   const reloader: Reloader = {
     ...options,
@@ -44,7 +51,7 @@ export function createReloader(started: Synthesised, options: ReloadOptions): ()
     inTurn: takingTurns(),
   };
   let synthesising: Promise<void> | undefined;
-  return async function reloadAfterSave(): Promise<void> {
+  const reloadAfterSave = async (): Promise<void> => {
     try {
       await reloader.inTurn(() => reloadHandlers(reloader));
       // An earlier call may have left its loop just before this save. Then it does not synthesise the save, so this call does.
@@ -56,6 +63,7 @@ export function createReloader(started: Synthesised, options: ReloadOptions): ()
       log(`nothing is reloaded until the next save: ${errorText(error)}`);
     }
   };
+  return { reloadAfterSave, isUsed: (path) => isUsed(reloader.running, path) };
 }
 
 function takingTurns(): Reloader["inTurn"] {

@@ -28,6 +28,7 @@ let replaced: FunctionSpec[];
 let created: string[][];
 let lines: string[];
 let saved: () => Promise<void>;
+let isUsed: (path: string) => boolean;
 let inputs: string[];
 let now: number;
 
@@ -38,7 +39,7 @@ beforeEach(() => {
   inputs = [join(root, "app.ts")];
   // Later than any save, so no file counts as saved during a build.
   now = Date.now() + 60_000;
-  saved = reloaderOf(running);
+  ({ reloadAfterSave: saved, isUsed } = reloaderOf(running));
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
@@ -87,7 +88,7 @@ test("a function whose code was saved is replaced and named; other functions are
 
 test("a save of code that the file of `minutehand template` does not name synthesises nothing", async () => {
   inputs = [write("minutehand.json", "{}"), OWN_PROGRAM];
-  saved = reloaderOf(running);
+  ({ reloadAfterSave: saved, isUsed } = reloaderOf(running));
   await save(async () => running, "import json", "worker.py");
   expect(synths).toBe(0);
   await save(async () => running, '{"topics":{}}', "minutehand.json");
@@ -127,6 +128,15 @@ test("of a failure of several lines the first says that the old functions stay i
 test("a synthesis is told which files were saved", async () => {
   await save(async () => running, "second");
   expect(told).toEqual([[join(root, "app.ts")]]);
+});
+
+test("while an app fails, a draft is none of the files that run", async () => {
+  const draft = write("draft.test.ts", "wrong");
+  await save(async () => {
+    throw new LocalError("synthesising failed: x");
+  }, "second");
+  await saved();
+  expect([isUsed(join(root, "app.ts")), isUsed(draft)]).toEqual([true, false]);
 });
 
 test("the same failure is quoted once; then the log says that the app synthesises again", async () => {
@@ -219,7 +229,7 @@ const bundleFile = (spec: FunctionSpec): Rebuilt => {
 function withHandlers(bundles = bundleFile, stack = handlers): void {
   for (const name of ["Mail", "Refund"]) write(`${name}.ts`, name);
   write("both.ts", "");
-  saved = reloaderOf(stack(), bundles);
+  ({ reloadAfterSave: saved, isUsed } = reloaderOf(stack(), bundles));
 }
 const neverSynthesised = async () => {
   throw new Error("not expected");
