@@ -376,13 +376,13 @@ function reloadAfterSaves(app: App, stack: StackSpec, { sqs, functions, onReload
   const { options, root, synthesis, began, guard, log, teardown } = app;
   if (!options.watch) return;
   const inputs = createInputs();
-  const reload = createReloader(
+  const { reloadAfterSave, isUsed } = createReloader(
     { stack, inputs: synthesis.inputs(), began },
     {
       inputs,
       root,
       rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
-      synthesise: async () => readSynthesised(app, await synthesis.run()),
+      synthesise: async (saved) => readSynthesised(app, await synthesis.run(saved)),
       appInputs: synthesis.inputs,
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
@@ -398,13 +398,15 @@ function reloadAfterSaves(app: App, stack: StackSpec, { sqs, functions, onReload
     },
   );
   const isInput = inputs.has;
-  const checking = options.typeCheck ? createTypeCheck({ root, guard, isInput, log: log.say }) : undefined;
+  const checking = options.typeCheck
+    ? createTypeCheck({ root, guard, isInput: isUsed, log: log.say })
+    : undefined;
   if (checking) teardown.add(checking.cancel);
   const onSaved = async (paths: ReadonlySet<string>) => {
     const isSource = paths.size === 0 || [...paths].some((path) => TYPESCRIPT.test(path));
     // The new code comes first.
     if (isSource) checking?.cancel();
-    await reload();
+    await reloadAfterSave();
     if (isSource) void checking?.start();
   };
   teardown.add(watchFolders({ onSaved, isInput, folders: inputs.folders, log: log.say }));

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { delimiter, dirname, extname, join } from "node:path";
+import { delimiter, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 import { errorText, LocalError } from "../local-error.ts";
 import type { Guard } from "../processes/guard.ts";
 import { DETACHED, killTree } from "../processes/processes.ts";
 import { NOTE_BUNDLES } from "./bundle-note.ts";
 
 const PRELOAD = join(import.meta.dirname, `inputs-preload${extname(import.meta.filename)}`);
+/** A changed type may break many files. */
+const MOST_ERRORS = 20;
 
 type Options = {
   readonly guard: Guard;
@@ -15,6 +18,8 @@ type Options = {
   readonly signal: AbortSignal;
   /** Each Node process of the app appends the paths of the files that it imports or reads to this file. */
   readonly inputsFile: string;
+  /** The files that the user has saved since the last run. Their errors come first. */
+  readonly saved: ReadonlySet<string>;
 };
 
 /**
@@ -25,7 +30,7 @@ export async function runCdkApp(
   root: string,
   command: string | undefined,
   outdir: string,
-  { guard, signal, inputsFile }: Options,
+  { guard, signal, inputsFile, saved }: Options,
 ): Promise<void> {
   const { app, context } = readSettings(root, command);
   const bins = [dirname(process.execPath), join(root, "node_modules", ".bin")].join(delimiter);
@@ -55,7 +60,9 @@ export async function runCdkApp(
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data: Buffer) => (output += data));
   const how = await waitForEnd(child, signal);
   if (how !== 0)
-    throw new LocalError(`synthesising failed: \`${app}\` ended with ${how}: ${failureIn(output)}`);
+    throw new LocalError(
+      `synthesising failed: \`${app}\` ended with ${how}: ${typeErrorsIn(output, root, saved) ?? failureIn(output)}`,
+    );
   if (!existsSync(join(outdir, "manifest.json")))
     throw new LocalError(`synthesising failed: \`${app}\` wrote no manifest.json into CDK_OUTDIR`);
 }
@@ -107,6 +114,24 @@ function readJson(path: string): { app?: unknown; context?: Record<string, unkno
   } catch (error) {
     throw new LocalError(`${path} must be JSON: ${errorText(error)}`);
   }
+}
+
+/** Answers the type errors of a compiler that is part of the app's command, or `undefined` if there are none. Several get a line each. */
+function typeErrorsIn(output: string, root: string, saved: ReadonlySet<string>): string | undefined {
+  const errors = stripVTControlCharacters(output)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => /^(\S.*(:| -) )?error TS\d+:/.test(line));
+  const [only] = errors;
+  if (errors.length < 2) return only;
+  const isSaved = (line: string) => saved.has(resolve(root, line.replace(/[(:]\d+[,:]\d+.*/, "")));
+  const ordered = [...errors.filter(isSaved), ...errors.filter((line) => !isSaved(line))];
+  const more = errors.length - MOST_ERRORS;
+  return [
+    `${errors.length} type errors`,
+    ...ordered.slice(0, MOST_ERRORS).map((line) => `  ${line}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ].join("\n");
 }
 
 /** Finds the line that names the failure among stack traces and quoted source. Joins a reason of several lines into one line. */

@@ -31,9 +31,7 @@ export function createReloadLog(log: (line: string) => void, root: string, clock
     },
     appFailure: (failure: string | undefined) => {
       if (failure !== undefined)
-        log(
-          `${failure === loggedFailure ? "the app fails as before" : failure}; the old functions stay in use`,
-        );
+        log(withOldFunctions(failure === loggedFailure ? "the app fails as before" : failure));
       else if (loggedFailure !== "") log("the app synthesises again");
       loggedFailure = failure ?? "";
     },
@@ -43,6 +41,11 @@ export function createReloadLog(log: (line: string) => void, root: string, clock
       loggedRestart = restart;
     },
   };
+}
+
+/** A failure of several lines gets this end in its first line. */
+function withOldFunctions(failure: string): string {
+  return failure.replace(/\n|$/, "; the old functions stay in use$&");
 }
 
 function namesOf(specs: readonly FunctionSpec[], stack: StackSpec): string {

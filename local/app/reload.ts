@@ -5,6 +5,7 @@ import {
   applySynthesis,
   handlersWith,
   isOfApp,
+  isUsed,
   lookAgain,
   noteAppFailure,
   type Running,
@@ -15,7 +16,8 @@ import {
 } from "./running-stack.ts";
 
 type ReloadOptions = RunningOptions & {
-  readonly synthesise: () => Promise<StackSpec>;
+  /** `saved`: the files whose save is the reason. */
+  readonly synthesise: (saved: ReadonlySet<string>) => Promise<StackSpec>;
   /** Lists the inputs of the last run of the app, also if it failed. */
   readonly appInputs: () => readonly string[];
   readonly onReloaded?: (stack: StackSpec) => void;
@@ -28,11 +30,17 @@ type Reloader = Required<ReloadOptions> & {
   readonly inTurn: <T>(act: () => Promise<T>) => Promise<T>;
 };
 
+export type Reload = {
+  readonly reloadAfterSave: () => Promise<void>;
+  /** Whether a function or the app contains the file. */
+  readonly isUsed: (path: string) => boolean;
+};
+
 /**
- * Call the result after each save. It bundles handlers again that contain the saved file, and synthesises after a save of a file that the
+ * Call `reloadAfterSave` after each save. It bundles handlers again that contain the saved file, and synthesises after a save of a file that the
  * app imports or reads. If the app itself writes such a file with other content at each synthesis, it never ends.
  */
-export function createReloader(started: Synthesised, options: ReloadOptions): () => Promise<void> {
+export function createReloader(started: Synthesised, options: ReloadOptions): Reload {
   const { log, root, clock, onReloaded = () => {} } = options;
   const reloader: Reloader = {
     ...options,
@@ -43,7 +51,7 @@ export function createReloader(started: Synthesised, options: ReloadOptions): ()
     inTurn: takingTurns(),
   };
   let synthesising: Promise<void> | undefined;
-  return async function reloadAfterSave(): Promise<void> {
+  const reloadAfterSave = async (): Promise<void> => {
     try {
       await reloader.inTurn(() => reloadHandlers(reloader));
       // An earlier call may have left its loop just before this save. Then it does not synthesise the save, so this call does.
@@ -55,6 +63,7 @@ export function createReloader(started: Synthesised, options: ReloadOptions): ()
       log(`nothing is reloaded until the next save: ${errorText(error)}`);
     }
   };
+  return { reloadAfterSave, isUsed: (path) => isUsed(reloader.running, path) };
 }
 
 function takingTurns(): Reloader["inTurn"] {
@@ -90,8 +99,9 @@ async function synthesiseSaved(reloader: Reloader): Promise<void> {
   const began = clock();
   const reloaded = new Map<string, FunctionSpec>();
   while (unsynthesised.size > 0) {
+    const saved = new Set(unsynthesised);
     unsynthesised.clear();
-    for (const spec of await synthesiseOnce(reloader)) reloaded.set(spec.arn, spec);
+    for (const spec of await synthesiseOnce(reloader, saved)) reloaded.set(spec.arn, spec);
     await inTurn(() => reloadHandlers(reloader));
   }
   if (running.appFails) return;
@@ -100,12 +110,15 @@ async function synthesiseSaved(reloader: Reloader): Promise<void> {
 }
 
 /** Answers the replaced functions. */
-async function synthesiseOnce(reloader: Reloader): Promise<readonly FunctionSpec[]> {
+async function synthesiseOnce(
+  reloader: Reloader,
+  saved: ReadonlySet<string>,
+): Promise<readonly FunctionSpec[]> {
   const { running, synthesise, appInputs, say, inTurn, clock } = reloader;
   const before = running.stack;
   const began = clock();
   try {
-    const stack = await synthesise();
+    const stack = await synthesise(saved);
     const { functions, needRestart } = await inTurn(() =>
       applySynthesis(running, before, { stack, inputs: appInputs(), began }),
     );

@@ -39,6 +39,8 @@ export type Running = {
   appInputs: ReadonlySet<string>;
   /** The files of the app's folder that may be inputs too, if some inputs are unknown. */
   maybeInputs: ReadonlySet<string>;
+  /** If the app fails: all code of its folder, and what was there before, because any of these files may repair it. */
+  repairs: ReadonlySet<string>;
   /** Whether the last synthesis has failed. */
   appFails: boolean;
   /** Why handlers could not be bundled, by the ARNs of their functions. */
@@ -49,8 +51,8 @@ export type Running = {
 
 export function startRunning({ stack, inputs, began }: Synthesised, options: RunningOptions): Running {
   const appInputs = new Set(inputs);
-  const maybeInputs = new Set<string>();
-  const running = { options, stack, appInputs, maybeInputs, appFails: false, failures: new Map() };
+  const [maybeInputs, repairs] = [new Set<string>(), new Set<string>()];
+  const running = { options, stack, appInputs, maybeInputs, repairs, appFails: false, failures: new Map() };
   follow(running, began);
   return { ...running, lookedAt: began };
 }
@@ -58,6 +60,7 @@ export function startRunning({ stack, inputs, began }: Synthesised, options: Run
 /** Answers how the files of the stack have changed since the last look. */
 export function lookAgain(running: Running): Look {
   running.maybeInputs = findMaybeInputs(running);
+  running.repairs = findRepairs(running);
   follow(running, running.lookedAt);
   running.lookedAt = running.options.clock();
   return running.options.inputs.look();
@@ -149,29 +152,38 @@ export async function applySynthesis(
 
 /** Another file of the app's folder may repair it, and so may an install. */
 export function noteAppFailure(running: Running, { inputs, began }: Omit<Synthesised, "stack">): void {
-  running.maybeInputs = findMaybeInputs(running);
+  running.repairs = findRepairs(running);
   running.appInputs = new Set([...running.appInputs, ...inputs, ...packageLists(running.options.root)]);
   follow(running, began);
 }
 
-function follow(running: Omit<Running, "lookedAt">, since: number): void {
-  const { stack, failures, appInputs, maybeInputs, options } = running;
-  const ofFunctions = stack.functions.flatMap(({ bundle }) => bundle?.inputs ?? []);
-  const ofFailures = [...failures.values()].flatMap(({ inputs }) => inputs);
-  options.inputs.follow([...appInputs, ...maybeInputs, ...ofFunctions, ...ofFailures], since);
+/** Whether a function or the app contains the file, as far as is known. */
+export function isUsed(running: Running, path: string): boolean {
+  return usedFiles(running).includes(path);
 }
 
-/**
- * If the app's imports or those of a function are unknown, each file with code in the app's folder may be an input. If the app fails, each
- * test too, because a compiler that runs before the app may have refused it, and the files of before, because the repair may delete one.
- */
-function findMaybeInputs({ stack, appInputs, maybeInputs, appFails, options: { root } }: Running) {
-  if (appFails) return new Set([...maybeInputs, ...codeFiles(root, { tests: true })]);
+function usedFiles({ stack, failures, appInputs, maybeInputs }: Omit<Running, "lookedAt">): string[] {
+  const ofFunctions = stack.functions.flatMap(({ bundle }) => bundle?.inputs ?? []);
+  const ofFailures = [...failures.values()].flatMap(({ inputs }) => inputs);
+  return [...appInputs, ...maybeInputs, ...ofFunctions, ...ofFailures];
+}
+
+function follow(running: Omit<Running, "lookedAt">, since: number): void {
+  running.options.inputs.follow([...usedFiles(running), ...running.repairs], since);
+}
+
+/** If the app's imports or those of a function are unknown, each file with code in the app's folder may be an input. */
+function findMaybeInputs({ stack, appInputs, options: { root } }: Running) {
   const knowsImports = [...appInputs].some(
     (path) => path === OWN_PROGRAM || (CODE.test(path) && !relative(root, path).startsWith("..")),
   );
   const knowsAll = knowsImports && stack.functions.every(({ bundle }) => bundle !== undefined);
   return new Set(knowsAll ? [] : codeFiles(root));
+}
+
+/** Tests too, because a compiler that runs before the app may have refused one. The files of before, because the repair may delete one. */
+function findRepairs({ repairs, maybeInputs, appFails, options: { root } }: Running) {
+  return new Set(appFails ? [...repairs, ...maybeInputs, ...codeFiles(root, { tests: true })] : []);
 }
 
 function withCodeOf(stack: StackSpec, spec: FunctionSpec): FunctionSpec {

@@ -10,8 +10,11 @@ const UNUSED_AFTER_MS = 3_600_000;
 const SETTINGS = ["cdk.json", "cdk.context.json", "tsconfig.json"];
 
 export type Synthesis = {
-  /** Answers the folder of the assembly. Throws `LocalError` if the app fails, the signal's reason if it aborts. */
-  readonly run: () => Promise<string>;
+  /**
+   * Answers the folder of the assembly. Throws `LocalError` if the app fails, the signal's reason if it aborts.
+   * @param saved the files that the user has saved since the last run
+   */
+  readonly run: (saved?: ReadonlySet<string>) => Promise<string>;
   /** Lists the files that the last run has imported or read, also if it failed. Files of handlers are not among them. */
   readonly inputs: () => readonly string[];
   /** Names a new folder for code that the runner bundles. `stop` deletes it. */
@@ -41,15 +44,15 @@ export function createSynthesis({ root, app, guard, signal: given }: Options): S
   const newFolder = () => join(own, String(++folders));
   let inputsFile = "";
   let running: Promise<string> | undefined;
-  const run = async () => {
+  const run = async (saved: ReadonlySet<string> = new Set()) => {
     const assembly = newFolder();
     inputsFile = `${assembly}.inputs`;
     mkdirSync(assembly, { recursive: true });
-    await runCdkApp(root, app, assembly, { guard, signal, inputsFile });
+    await runCdkApp(root, app, assembly, { guard, signal, inputsFile, saved });
     return assembly;
   };
   return {
-    run: () => (running = run()),
+    run: (saved) => (running = run(saved)),
     inputs: () => {
       const found = existsSync(inputsFile) ? readFileSync(inputsFile, "utf8").split("\n") : [];
       return [...new Set([...SETTINGS.map((name) => join(root, name)), ...found.filter(Boolean)])];

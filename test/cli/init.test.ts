@@ -186,15 +186,96 @@ describe("in a folder with files", () => {
     expect(read("package.json")).toMatch(/^\{\n {4}"name"/);
   });
 
-  test("a second init changes nothing, and a further topic comes with the lines to add", async () => {
+  test.each([
+    [
+      '{\n\t"name": "x",\n\t"scripts": {\n\t\t"build": "tsc",\n\t\t"test": "jest",\n\t\t"cdk": "cdk"\n\t},\n\t"files": ["a", "b"],\n\t"jest": { "verbose": true },\n\t"devDependencies": {\n\t\t"typescript": "~7.0.2",\n\t\t"jest": "^30"\n\t}\n}',
+    ],
+    [
+      '{ "name": "x",\r\n  "files": ["a", "b"], "private": true,\r\n  "scripts": { "test": "jest" },\r\n  "devDependencies": {"typescript":"~7.0.2","jest":"^30"}\r\n}\r\n',
+    ],
+    ['{"name":"x","scripts":{"test":"jest"},"devDependencies":{"typescript":"~7.0.2","jest":"^30"}}'],
+  ])("package.json keeps its order and its lines: %j", async (text) => {
+    write("cdk.json", "{}");
+    write("bin/shop.ts", "");
+    write("package.json", text);
+    await init("refund");
+    const after = read("package.json");
+    // Without what was added, the text is the one of before.
+    const added =
+      /(,\s*)?"(dependencies|local|synth|aws-cdk(-lib)?|constructs|esbuild|fauxqs|@types\/node)":\s*("[^"]*"|\{[^}]*\})/g;
+    expect(after.replaceAll(added, "")).toBe(text);
+    expect(after.match(added)).toHaveLength(9);
+    expect(JSON.parse(after).scripts.local).toBe("minutehand local");
+    expect(
+      after
+        .split("\n")
+        .every((line) => line.endsWith("\r") === text.includes("\r") || line === "" || line === "}"),
+    ).toBe(true);
+  });
+
+  test("a second init changes nothing, and a further topic is added to what init has written", async () => {
     await init("refund");
     const before = Object.fromEntries(files().map((path) => [path, read(path)]));
     expect((await init("refund")).out).not.toMatch(/wrote|added|Add/);
-    const { out } = await init("reminder");
-    expect(out).toContain('topics: { "reminder": {} }\n  queue.addHandler("reminder", "jobs/reminder.ts");');
-    expect(out).toContain('Add to jobs/topics.ts:\n\n  "reminder": { id: string };');
-    for (const [path, text] of Object.entries(before)) expect(read(path)).toBe(text);
+    const { out } = await init("refund", "reminder", "mail");
+    expect(out).toContain("added to jobs/topics.ts\nadded to app.ts\n");
+    expect(out).not.toContain("Add to");
+    const { "app.ts": app, "jobs/topics.ts": topics, ...others } = before;
+    for (const [path, text] of Object.entries(others)) expect(read(path)).toBe(text);
+    expect(read("jobs/topics.ts")).toBe(
+      topics?.replace(/\};\n$/, '  "reminder": { id: string };\n  "mail": { id: string };\n};\n'),
+    );
+    expect(read("app.ts")).toBe(
+      `${app?.replace('"refund": {}', '"refund": {}, "reminder": {}, "mail": {}')}` +
+        'queue.addHandler("reminder", "jobs/reminder.ts");\nqueue.addHandler("mail", "jobs/mail.ts");\n',
+    );
   });
+
+  test("a further topic is added beside a program in src, and beside changed bodies and options", async () => {
+    write("src/shop.ts", "");
+    write("package.json", '{"type":"module"}');
+    await init("refund");
+    const change = (path: string, from: string | RegExp, to: string) =>
+      write(path, read(path).replace(from, to));
+    change("src/jobs/topics.ts", "{ id: string };", "{\n    to: { id: string };\n  };");
+    change("src/jobs/app.ts", /new App\(\), "\w+"/, 'new App(), "reminder"');
+    change("src/jobs/app.ts", '"refund": {}', '"refund": { limit: 5, tracking: "full" }');
+    const { out } = await init("reminder");
+    expect(out).not.toContain("Add to");
+    expect(read("src/jobs/topics.ts")).toMatch(/ {2}\};\n {2}"reminder": \{ id: string \};\n\};\n$/);
+    expect(read("src/jobs/app.ts")).toContain(
+      '"refund": { limit: 5, tracking: "full" }, "reminder": {} } });',
+    );
+    expect(read("src/jobs/app.ts")).toMatch(/queue\.addHandler\("reminder", "src\/jobs\/reminder\.ts"\);\n$/);
+  });
+
+  test.each([
+    [
+      "export type Mail = { to: string };\nexport type Topics = {\n  refund: Mail;\n};\n",
+      'new DelayQueue(stack, "Jobs", {\n  topics: { refund: {} },\n});\n',
+    ],
+    [
+      "export interface Topics {\n  refund: { id: string };\n}\n",
+      'const queue = new DelayQueue<Topics>(stack, "Jobs", { topics: { "refund": { limits: { a: 1 } } } });\n',
+    ],
+    [
+      "export type Topics = {\n  refund: { id: string };\n};\nexport type Names = {\n  a: 1;\n};\n",
+      'const queue = new DelayQueue<Topics>(stack, "Jobs", { topics: { "refund": {} }, ...more });\nqueue.addHandler("refund", "jobs/refund.ts");\n',
+    ],
+  ])(
+    "a file of another shape is left, and the lines to add are printed with its name: %j",
+    async (topics, app) => {
+      await init("refund");
+      write("jobs/topics.ts", topics);
+      write("app.ts", app);
+      const { out } = await init("reminder");
+      expect(out).toContain(
+        'Add to app.ts:\n\n  topics: { "reminder": {} }\n  queue.addHandler("reminder", "jobs/reminder.ts");',
+      );
+      expect(out).toContain('Add to jobs/topics.ts:\n\n  "reminder": { id: string };');
+      expect([read("jobs/topics.ts"), read("app.ts")]).toEqual([topics, app]);
+    },
+  );
 
   test.each([
     "export type Topics = {\n  refund: { to: string };\n};\n",
@@ -223,9 +304,8 @@ describe("in a folder with files", () => {
       "jobs/topics.ts",
       "/** refund: money */\nexport type Topics = {\n  mail: { refund: string; kind: { refund: 1 } };\n};\n",
     );
-    const { code, out } = await init("refund");
-    expect(code).toBe(0);
-    expect(out).toContain('Add to jobs/topics.ts:\n\n  "refund": { id: string };');
+    expect((await init("refund")).code).toBe(0);
+    expect(read("jobs/topics.ts")).toMatch(/\n {2}"refund": \{ id: string \};\n\};\n$/);
   });
 
   test.each(["{", '"text"', "null", "[]"])(
@@ -324,7 +404,9 @@ describe("in a CDK app", () => {
     renameSync(join(folder, "lib/%name%-stack.template.ts"), join(folder, "lib/shop-stack.ts"));
     renameSync(join(folder, "test/%name%.test.template.ts"), join(folder, "test/shop.test.ts"));
     renameSync(join(folder, ".template.gitignore"), join(folder, ".gitignore"));
-    write("cdk.json", '{"app":"npx tsx bin/shop.ts"}');
+    const app = "npx tsc && npx tsx bin/shop.ts";
+    expect(read("cdk.template.json").replace("%name%", "shop")).toContain(`"app": "${app}"`);
+    write("cdk.json", read("cdk.template.json").replace("%name%", "shop"));
     const settings = read("tsconfig.json");
     const { lines } = await type(undefined, ["init", "--json", "--topic", "refund"], { folder });
     expect(lines).toMatchObject([
@@ -344,8 +426,24 @@ describe("in a CDK app", () => {
     // Jest's names are global there.
     expect(read("test/refund.test.ts")).not.toMatch(/jest|node:/);
     expect(read("tsconfig.json")).toBe(settings);
+    // The compiler would refuse each start and each save for an error in any file.
+    expect(manifest().scripts.local).toBe('minutehand local --app "npx tsx bin/shop.ts"');
     expect(manifest().scripts).not.toHaveProperty("posttest");
     expect(manifest()).not.toHaveProperty("type");
+  });
+
+  test.each([
+    ["tsc -p . && cdk-lint && tsx bin/shop.ts", ' --app "tsx bin/shop.ts"'],
+    ["npx tsx bin/shop.ts", ""],
+    ["npm run lint && npx tsx bin/shop.ts", ""],
+    ["npx tsc && node bin/shop.js", ""],
+    ["npx tsc", ""],
+    ["npx tsc && npx tsx $APP.ts", ""],
+  ])("in an app with the command %j, the script has%s", async (app, flag) => {
+    write("bin/shop.ts", "");
+    write("cdk.json", JSON.stringify({ app }));
+    await init("refund");
+    expect(manifest().scripts.local).toBe(`minutehand local${flag}`);
   });
 
   test("tsx and swc have the versions that cdk init takes", async () => {
@@ -379,14 +477,33 @@ describe("tsconfig.json", () => {
   });
 
   test.each([
-    ["{}", '{\n  "compilerOptions": {\n    "types": ["node"], "rewriteRelativeImportExtensions": true }}'],
+    [
+      "{}",
+      '{\n  "compilerOptions": {\n    "rewriteRelativeImportExtensions": true,\n    "types": ["node"]\n  }\n}',
+    ],
+    [
+      '{"compilerOptions":{"strict":true}}\n',
+      '{"compilerOptions":{"strict":true,"rewriteRelativeImportExtensions":true,"types":["node"]}}\n',
+    ],
+    [
+      '{ "include": ["src"], "compilerOptions": { } }',
+      '{ "include": ["src"], "compilerOptions": { "rewriteRelativeImportExtensions": true, "types": ["node"] } }',
+    ],
+    [
+      '// "compilerOptions": {\n{ "compilerOptions": {} }',
+      '// "compilerOptions": {\n{ "compilerOptions": { "rewriteRelativeImportExtensions": true, "types": ["node"] } }',
+    ],
+    [
+      '{\r\n\t"compilerOptions": {\r\n\t\t"strict": true // yes\r\n\t}\r\n}',
+      '{\r\n\t"compilerOptions": {\r\n\t\t"strict": true, // yes\r\n\t\t"rewriteRelativeImportExtensions": true,\r\n\t\t"types": ["node"]\r\n\t}\r\n}',
+    ],
     [
       '{\n  // mine: { }\n  "compilerOptions": {\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
-      '{\n  // mine: { }\n  "compilerOptions": {\n    "types": ["node"],\n    "rewriteRelativeImportExtensions": true,\n    "paths": { "@/*": ["./*"] }, // "https://x"\n  },\n}\n',
+      '{\n  // mine: { }\n  "compilerOptions": {\n    "paths": { "@/*": ["./*"] }, // "https://x"\n    "rewriteRelativeImportExtensions": true,\n    "types": ["node"],\n  },\n}\n',
     ],
     [
       '{"extends":"./base.json"}',
-      '{\n  "compilerOptions": { "rewriteRelativeImportExtensions": true },"extends":"./base.json"}',
+      '{"extends":"./base.json","compilerOptions":{"rewriteRelativeImportExtensions":true}}',
     ],
   ])("%j gets the option that imports of .ts files need, and keeps its own text", async (before, after) => {
     write("tsconfig.json", before);
@@ -404,11 +521,11 @@ describe("tsconfig.json", () => {
   });
 
   test.each([
-    [{ type: "module" }, '"types": ["node"], '],
-    [{ type: "commonjs", devDependencies: { typescript: "~7.0.2" } }, '"types": ["node"], '],
+    [{ type: "module" }, ', "types": ["node"]'],
+    [{ type: "commonjs", devDependencies: { typescript: "~7.0.2" } }, ', "types": ["node"]'],
     [
       { devDependencies: { typescript: "^6", jest: "^30", "@types/jest": "^30" } },
-      '"types": ["node", "jest"], ',
+      ', "types": ["node", "jest"]',
     ],
     // Before version 6 the compiler takes all installed types, and a list would take the others away.
     [{ devDependencies: { typescript: "^5" } }, ""],
@@ -419,21 +536,18 @@ describe("tsconfig.json", () => {
     await init("refund");
     const options = '"allowImportingTsExtensions": true';
     expect(read("tsconfig.json").replaceAll(/\s+/g, " ")).toBe(
-      `{ "compilerOptions": { ${types}${options} } }`,
+      `{ "compilerOptions": { ${options}${types} } }`,
     );
   });
 
-  test.each(["{ mine }", '// "compilerOptions": {\n{ "compilerOptions": {} }'])(
-    "%j is left, and the line is printed",
-    async (text) => {
-      write("tsconfig.json", text);
-      const { out } = await init("refund");
-      expect(read("tsconfig.json")).toBe(text);
-      expect(out).toContain(
-        'Add to compilerOptions in tsconfig.json:\n\n  "rewriteRelativeImportExtensions": true',
-      );
-    },
-  );
+  test.each(["{ mine }", "[]"])("%j is left, and the line is printed", async (text) => {
+    write("tsconfig.json", text);
+    const { out } = await init("refund");
+    expect(read("tsconfig.json")).toBe(text);
+    expect(out).toContain(
+      'Add to compilerOptions in tsconfig.json:\n\n  "rewriteRelativeImportExtensions": true',
+    );
+  });
 });
 
 test("--json prints what was written, left, and is to be added", async () => {

@@ -13,7 +13,8 @@ const ABOUT = `
 In a folder without cdk.json it writes a CDK app; in a CDK app it prints the lines to add to your stack.
 For each topic it writes a handler, and a test for the runner that your project has: Jest, Vitest or
 Node's own. The code is an ES module or CommonJS, as your package. It adds missing scripts and packages
-to package.json, and missing lines to .gitignore and tsconfig.json. It overwrites no file. It refuses
+to package.json, and missing lines to .gitignore and tsconfig.json. It overwrites no file. A further
+topic is added to the topics.ts and the app that init wrote, unless their shape has changed. It refuses
 a topic that topics.ts has with another body than { id: string } and that lacks its handler or test.
 
 With --template it writes minutehand.json alone, for programs in any language that pull their jobs.`;

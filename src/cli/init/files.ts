@@ -104,6 +104,6 @@ export function typesOf({ runner, hasJestTypes }: Project): string[] {
   return runner === "jest" && hasJestTypes ? ["node", "jest"] : ["node"];
 }
 
-export function json(value: unknown, indent: string | number = 2): string {
-  return `${JSON.stringify(value, undefined, indent)}\n`;
+export function json(value: unknown): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
 }

@@ -39,10 +39,19 @@ export function withMissing(manifest: Manifest, project: Project): Manifest {
     ...(isNewApp ? { private: manifest.private ?? true } : {}),
     ...(isBare ? { type: module === "esm" ? "module" : "commonjs" } : {}),
     scripts: withScripts(manifest.scripts, project),
-    dependencies: { ...dependencies, ...minutehand },
-    devDependencies: sorted({ ...devDependencies, ...Object.fromEntries(missing) }),
+    ...withPackages("dependencies", dependencies, minutehand),
+    ...withPackages("devDependencies", devDependencies, sorted(Object.fromEntries(missing))),
     ...(jestLacks === "transform" ? { jest: { ...manifest.jest, transform: JEST_TRANSFORM } } : {}),
   };
+}
+
+function withPackages<Kind extends string>(
+  kind: Kind,
+  before: Record<string, string>,
+  missing: Record<string, string>,
+): Partial<Record<Kind, Record<string, string>>> {
+  if (Object.keys(missing).length === 0) return {};
+  return { [kind]: { ...before, ...missing } } as Record<Kind, Record<string, string>>;
 }
 
 /** What runs the app and the tests. Node alone runs ES modules in TypeScript, and no CommonJS with `import`. */
@@ -57,10 +66,10 @@ function runnerPackages({ isNewApp, module, runner, jestLacks }: Project): strin
 
 function withScripts(
   { test, ...others }: Record<string, string> = {},
-  { isNewApp, module, runner, tests, testEnding }: Project,
+  { isNewApp, module, runner, uncompiledApp, tests, testEnding }: Project,
 ): Record<string, string> {
   const own = {
-    local: "minutehand local",
+    local: uncompiledApp === undefined ? "minutehand local" : `minutehand local --app "${uncompiledApp}"`,
     synth: "cdk synth --quiet",
     ...(isNewApp ? { check: "tsc --noEmit" } : {}),
   };

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { UsageError } from "../cli-error.ts";
 import { declares, hasUsualBody } from "./declared-topics.ts";
 import {
@@ -15,6 +14,8 @@ import {
   tsconfigFile,
   typesOf,
 } from "./files.ts";
+import { queueFileOf, withHandlers, withTopics } from "./further-topics.ts";
+import { withValues } from "./json-text.ts";
 import { JEST_TRANSFORM, type Manifest, withMissing } from "./manifest.ts";
 import { type Asked, type Folder, type Project, packagesOf, projectOf, stackFileOf } from "./project.ts";
 import { TS_IMPORTS, withIgnored, withTsImports, withTypes } from "./settings.ts";
@@ -38,8 +39,10 @@ export function planInit(topics: readonly string[], folder: Folder, asked: Asked
   const project = projectOf(folder, manifest, asked);
   refuseOtherBodies(topics, folder, project);
   const { read } = folder;
+  const extended = extendedFiles(topics, folder, project);
   const files = {
     ...newFiles(topics, folder, project),
+    ...extended,
     ...settingsFiles(folder, project, manifest),
     "package.json": manifestText(folder, manifest, withMissing(manifest, project)),
   };
@@ -53,7 +56,7 @@ export function planInit(topics: readonly string[], folder: Folder, asked: Asked
   return {
     ...{ project, write, change },
     kept: Object.keys(files).filter((path) => !(path in write || path in change)),
-    add: linesToAdd(topics, folder, project),
+    add: linesToAdd(topics, folder, project, extended),
     next: nextCommands(topics[0] ?? "", folder, "package.json" in { ...write, ...change }),
   };
 }
@@ -69,7 +72,7 @@ export function manifestIn({ name, read }: Folder): Manifest {
 
 function manifestText({ read }: Folder, before: Manifest, after: Manifest): string {
   const text = read("package.json");
-  return text !== undefined && isDeepStrictEqual(after, before) ? text : json(after, indentOf(text));
+  return text === undefined ? json(after) : withValues(text, before, after);
 }
 
 /** Throws a `UsageError` for a topic whose bodies are not those of the handler and the test that `init` would write. */
@@ -111,6 +114,20 @@ function newFiles(topics: readonly string[], folder: Folder, project: Project): 
   return files;
 }
 
+/** The files of an earlier `init` that get these topics. */
+function extendedFiles(topics: readonly string[], folder: Folder, project: Project): Record<string, string> {
+  const topicsPath = `${project.jobs}/topics.ts`;
+  const declared = folder.read(topicsPath);
+  if (declared === undefined) return {};
+  const queuePath = queueFileOf(folder);
+  const types = withTopics(declared, topics);
+  const app = queuePath && withHandlers(folder.read(queuePath) ?? "", topics, project);
+  return {
+    ...(types !== undefined && { [topicsPath]: types }),
+    ...(queuePath !== undefined && app !== undefined && { [queuePath]: app }),
+  };
+}
+
 function settingsFiles({ read }: Folder, project: Project, manifest: Manifest): Record<string, string> {
   const settings = read("tsconfig.json");
   return {
@@ -128,12 +145,18 @@ function changedSettings(settings: string, project: Project, manifest: Manifest)
 }
 
 /** What an existing file lacks, and the user has to add. */
-function linesToAdd(topics: readonly string[], folder: Folder, project: Project): Plan["add"] {
+function linesToAdd(
+  topics: readonly string[],
+  folder: Folder,
+  project: Project,
+  extended: Readonly<Record<string, string>>,
+): Plan["add"] {
   const { isNewApp, jobs, module } = project;
   const topicsPath = `${jobs}/topics.ts`;
   const declared = folder.read(topicsPath);
   const undeclared = declared === undefined ? [] : topics.filter((topic) => !declares(declared, topic));
-  const stack = isNewApp ? undefined : stackFileOf(folder);
+  const queueFile = declared === undefined ? undefined : queueFileOf(folder);
+  const stack = isNewApp ? undefined : (queueFile ?? stackFileOf(folder));
   const imports = ['import { DelayQueue } from "minutehand/cdk";', topicsImport(stack ?? "app.ts", project)];
   const toApp =
     declared === undefined
@@ -142,12 +165,16 @@ function linesToAdd(topics: readonly string[], folder: Folder, project: Project)
   const settings = folder.read("tsconfig.json");
   const isUnclear = settings !== undefined && module === "esm" && withTsImports(settings) === undefined;
   return [
-    ...(isNewApp || toApp.length === 0 ? [] : [{ to: stack ?? "the stack of your app", lines: toApp }]),
-    ...(undeclared.length === 0 ? [] : [{ to: topicsPath, lines: undeclared.map(topicLine) }]),
+    ...(isNewApp || toApp.length === 0 || (queueFile ?? "") in extended
+      ? []
+      : [{ to: stack ?? "the stack of your app", lines: toApp }]),
+    ...(undeclared.length === 0 || topicsPath in extended
+      ? []
+      : [{ to: topicsPath, lines: undeclared.map(topicLine) }]),
     ...(project.jestLacks === "transform in a file"
       ? [{ to: "the configuration of Jest", lines: [`transform: ${JSON.stringify(JEST_TRANSFORM)}`] }]
       : []),
-    ...(isUnclear ? [{ to: "compilerOptions in tsconfig.json", lines: [TS_IMPORTS] }] : []),
+    ...(isUnclear ? [{ to: "compilerOptions in tsconfig.json", lines: [`"${TS_IMPORTS}": true`] }] : []),
   ];
 }
 
@@ -179,8 +206,4 @@ function stackName(folder: string): string {
     .replace(/^[0-9]+/, "")
     .slice(0, 64);
   return name || "Jobs";
-}
-
-function indentOf(text: string | undefined): string {
-  return /^\{\r?\n([ \t]+)/.exec(text ?? "")?.[1] ?? "  ";
 }

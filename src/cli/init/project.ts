@@ -27,6 +27,8 @@ export type Project = {
   readonly isBare: boolean;
   readonly module: Module;
   readonly runner: Runner;
+  /** The command that runs the app, if that of cdk.json first runs the compiler, whose errors in any file would stop the local stack. */
+  readonly uncompiledApp: string | undefined;
   /** The folder of the handlers. */
   readonly jobs: string;
   /** The folder of their tests. */
@@ -47,10 +49,12 @@ export function projectOf(folder: Folder, manifest: Manifest, asked: Asked): Pro
   const runner = runnerIn(manifest, asked);
   const hasOldPlace = folder.files.includes("jobs/topics.ts");
   const jobs = !hasOldPlace && sources.some((path) => path.startsWith("src/")) ? "src/jobs" : "jobs";
-  const isNewApp = folder.read("cdk.json") === undefined;
+  const settings = folder.read("cdk.json");
+  const isNewApp = settings === undefined;
+  const uncompiledApp = uncompiled(settings ?? "");
   const hasJestTypes = "@types/jest" in packagesOf(manifest);
   const jestLacks = runner === "jest" ? lackOfJest(folder, manifest) : "nothing";
-  const found = { isNewApp, isBare, module, runner, jobs, hasJestTypes, jestLacks };
+  const found = { isNewApp, isBare, module, runner, uncompiledApp, jobs, hasJestTypes, jestLacks };
   // The user's own `node --test` would find a `.test.ts` here, and run it without tsx.
   const isHidden =
     module === "commonjs" && runner === "node" && /\bnode\b.*--test/.test(testScript(manifest));
@@ -59,6 +63,15 @@ export function projectOf(folder: Folder, manifest: Manifest, asked: Asked): Pro
   const isSpec = tests.length > 0 && tests.every((path) => path.includes(".spec."));
   const testFolder = testFolderOf(folder, tests, jobs, runner);
   return { ...found, tests: testFolder, testEnding: isSpec ? "spec" : "test" };
+}
+
+/** Answers `npx tsx bin/shop.ts` of a cdk.json with the app `npx tsc && npx tsx bin/shop.ts`, as `cdk init` writes it. */
+function uncompiled(settings: string): string | undefined {
+  const [, compiler = "", command = ""] = /"app"\s*:\s*"([^"\\]*?)&&([^"\\]*)"/.exec(settings) ?? [];
+  const last = command.replace(/^.*&&/, "").trim();
+  const isCompiler = /^\s*((npx|yarn|pnpm( exec)?|bunx)\s+)?tsc(\s|$)/.test(compiler);
+  // A command that runs the compiler's output needs the compiler. A shell gives a few characters in quotes a meaning.
+  return isCompiler && /\.[cm]?ts$/.test(last) && !/[$`!%]/.test(last) ? last : undefined;
 }
 
 function moduleOf({ type }: Manifest, isBare: boolean, { module: asked }: Asked): Module {

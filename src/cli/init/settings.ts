@@ -1,7 +1,9 @@
 /** Changes of tsconfig.json and .gitignore that keep the user's own text. */
+import { withMember } from "./json-text.ts";
+import { withoutComments } from "./json-tree.ts";
 
 const IGNORED = ["node_modules", "cdk.out", ".minutehand"];
-export const TS_IMPORTS = '"rewriteRelativeImportExtensions": true';
+export const TS_IMPORTS = "rewriteRelativeImportExtensions";
 
 type Settings = { extends?: unknown; compilerOptions?: Record<string, unknown> };
 
@@ -14,29 +16,28 @@ export function withIgnored(text = ""): string {
 
 /** Lets imports name `.ts` files, as Node needs it. Answers `undefined` if the text is not an object that can be changed safely. */
 export function withTsImports(text: string): string | undefined {
-  return withOption(text, TS_IMPORTS, takesTsImports);
+  return withOption(text, TS_IMPORTS, true, takesTsImports);
 }
 
 /** Lists the types of global names, which TypeScript 6 takes only from a list. A list of the user's own, or of the file that this one extends, stays. */
 export function withTypes(text: string, types: readonly string[]): string {
-  const option = `"types": ${JSON.stringify(types).replaceAll(",", ", ")}`;
-  return withOption(text, option, (settings) => hasTypes(settings) || settings.extends !== undefined) ?? text;
+  const isSet = (settings: Settings) => hasTypes(settings) || settings.extends !== undefined;
+  return withOption(text, "types", types, isSet) ?? text;
 }
 
 function withOption(
   text: string,
   option: string,
+  value: unknown,
   isSet: (settings: Settings) => boolean,
 ): string | undefined {
   const before = parsed(text);
   if (before === undefined) return undefined;
   if (isSet(before)) return text;
-  const { compilerOptions } = before;
-  const open = compilerOptions === undefined ? /\{/ : /"compilerOptions"\s*:\s*\{/;
-  const comma = Object.keys(compilerOptions ?? before).length === 0 ? "" : ",";
-  const added = compilerOptions === undefined ? `"compilerOptions": { ${option} }` : option;
-  const indent = compilerOptions === undefined ? "  " : "    ";
-  const after = text.replace(open, (found) => `${found}\n${indent}${added}${comma}`);
+  const after =
+    before.compilerOptions === undefined
+      ? withMember(text, [], "compilerOptions", { [option]: value })
+      : withMember(text, ["compilerOptions"], option, value);
   return isSet(parsed(after) ?? {}) ? after : undefined;
 }
 
@@ -53,9 +54,7 @@ function takesTsImports({ compilerOptions = {} }: Settings): boolean {
 
 /** Parses JSON with comments and trailing commas, as the compiler does. */
 function parsed(text: string): Settings | undefined {
-  const bare = text
-    .replace(/("(?:\\.|[^"\\])*")|\/\/.*|\/\*[\s\S]*?\*\//g, "$1")
-    .replace(/,(\s*[}\]])/g, "$1");
+  const bare = withoutComments(text).replace(/,(\s*[}\]])/g, "$1");
   try {
     const value: unknown = JSON.parse(bare);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;

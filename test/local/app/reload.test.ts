@@ -23,21 +23,23 @@ const queue = { name: "shop-letter", url: "", arn: "", attributes: {} };
 let root: string;
 let next: () => Promise<StackSpec>;
 let synths: number;
+let told: string[][];
 let replaced: FunctionSpec[];
 let created: string[][];
 let lines: string[];
 let saved: () => Promise<void>;
+let isUsed: (path: string) => boolean;
 let inputs: string[];
 let now: number;
 
 beforeEach(() => {
   root = realpathSync(mkdtempSync(join(tmpdir(), "minutehand-reload-")));
   write("app.ts", "first");
-  [synths, replaced, created, lines] = [0, [], [], []];
+  [synths, told, replaced, created, lines] = [0, [], [], [], []];
   inputs = [join(root, "app.ts")];
   // Later than any save, so no file counts as saved during a build.
   now = Date.now() + 60_000;
-  saved = reloaderOf(running);
+  ({ reloadAfterSave: saved, isUsed } = reloaderOf(running));
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
@@ -48,8 +50,9 @@ function reloaderOf(stack: StackSpec, bundles: (spec: FunctionSpec) => Rebuilt =
     {
       inputs: createInputs(),
       root,
-      synthesise: async () => {
+      synthesise: async (saved) => {
         synths += 1;
+        told.push([...saved]);
         return next();
       },
       appInputs: () => inputs,
@@ -85,7 +88,7 @@ test("a function whose code was saved is replaced and named; other functions are
 
 test("a save of code that the file of `minutehand template` does not name synthesises nothing", async () => {
   inputs = [write("minutehand.json", "{}"), OWN_PROGRAM];
-  saved = reloaderOf(running);
+  ({ reloadAfterSave: saved, isUsed } = reloaderOf(running));
   await save(async () => running, "import json", "worker.py");
   expect(synths).toBe(0);
   await save(async () => running, '{"topics":{}}', "minutehand.json");
@@ -113,6 +116,27 @@ test("a failing app is logged in one line, and the old functions run until the n
   expect(replaced).toEqual([]);
   await save(async () => withCode("3"), "mended");
   expect(replaced).toHaveLength(1);
+});
+
+test("of a failure of several lines the first says that the old functions stay in use", async () => {
+  await save(async () => {
+    throw new LocalError("synthesising failed: 2 type errors\n  a.ts\n  b.ts");
+  }, "broken");
+  expect(lines[1]).toBe("synthesising failed: 2 type errors; the old functions stay in use\n  a.ts\n  b.ts");
+});
+
+test("a synthesis is told which files were saved", async () => {
+  await save(async () => running, "second");
+  expect(told).toEqual([[join(root, "app.ts")]]);
+});
+
+test("while an app fails, a draft is none of the files that run", async () => {
+  const draft = write("draft.test.ts", "wrong");
+  await save(async () => {
+    throw new LocalError("synthesising failed: x");
+  }, "second");
+  await saved();
+  expect([isUsed(join(root, "app.ts")), isUsed(draft)]).toEqual([true, false]);
 });
 
 test("the same failure is quoted once; then the log says that the app synthesises again", async () => {
@@ -205,7 +229,7 @@ const bundleFile = (spec: FunctionSpec): Rebuilt => {
 function withHandlers(bundles = bundleFile, stack = handlers): void {
   for (const name of ["Mail", "Refund"]) write(`${name}.ts`, name);
   write("both.ts", "");
-  saved = reloaderOf(stack(), bundles);
+  ({ reloadAfterSave: saved, isUsed } = reloaderOf(stack(), bundles));
 }
 const neverSynthesised = async () => {
   throw new Error("not expected");

@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { createSynthesis } from "../../../local/app/synthesis.ts";
+import { LocalError } from "../../../local/local-error.ts";
 import { startGuard } from "../../../local/processes/guard.ts";
 import { isAlive } from "../is-alive.ts";
 
@@ -139,6 +140,45 @@ test("a failing app is quoted in one line", async () => {
   await expect(run()).rejects.toThrow(
     /^synthesising failed: `node infra\/app.cjs` ended with 1: RangeError: topic must not be empty$/,
   );
+});
+
+/** An app whose command first runs a compiler that finds these errors. */
+function compiledApp(errors: readonly string[]): void {
+  app(
+    "node infra/app.cjs && node bin/shop.ts",
+    `console.log(${JSON.stringify(errors.join("\n"))}); process.exitCode = 2;`,
+  );
+}
+
+test("all errors of a compiler that runs before the app are printed, first those of the saved file", async () => {
+  const [draft, unit, stack] = [
+    "draft.ts(1,14): error TS2322: Type 'string' is not assignable to type 'number'.",
+    "test/shop.test.ts(3,7): error TS2304: Cannot find name 'shop'.",
+    "lib/shop-stack.ts(9,1): error TS1005: ';' expected.",
+  ];
+  compiledApp([draft, "  Type of a line that continues.", unit, stack]);
+  const failed = "synthesising failed: `node infra/app.cjs && node bin/shop.ts` ended with 2: 3 type errors";
+  const ofRun = (saved: readonly string[]) => create().run(new Set(saved.map((path) => join(root, path))));
+  await expect(ofRun([])).rejects.toThrow(new LocalError([failed, draft, unit, stack].join("\n  ")));
+  await expect(ofRun(["lib/shop-stack.ts"])).rejects.toThrow(
+    new LocalError([failed, stack, draft, unit].join("\n  ")),
+  );
+});
+
+test("one error of a compiler stays in the line of the failure", async () => {
+  compiledApp(["draft.ts(1,14): error TS2304: Cannot find name 'shop'."]);
+  await expect(run()).rejects.toThrow(
+    / ended with 2: draft\.ts\(1,14\): error TS2304: Cannot find name 'shop'\.$/,
+  );
+});
+
+test("of many errors of a compiler 20 are printed, and the number of the others", async () => {
+  compiledApp(
+    Array.from({ length: 25 }, (_, line) => `draft.ts(${line + 1},1): error TS1005: ';' expected.`),
+  );
+  const failed = await run().catch((error: Error) => error.message);
+  expect(failed).toContain(": 25 type errors\n  draft.ts(1,1): ");
+  expect(failed).toMatch(/\n {2}draft\.ts\(20,1\): error TS1005: ';' expected\.\n {2}and 5 more$/);
 });
 
 test("a reason of several lines becomes one", async () => {
