@@ -11,12 +11,14 @@ type RunOptions = Pick<
   "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch" | "typeCheck" | "console"
 > & {
   debug: boolean;
+  /** The URL of the API that programs call if MINUTEHAND_URL is not set. */
+  defaultUrl: string;
   /** Called before the stack stops. Answers the last lines for the user. */
   beforeStop?: (stack: EmbeddedStack) => Promise<string[]>;
 };
 
 /** A failure that the user can fix prints one line, or with `debug` its stack trace, as other errors do. Both exit with 1. */
-export async function runLocal({ debug, beforeStop, ...options }: RunOptions): Promise<void> {
+export async function runLocal({ debug, defaultUrl, beforeStop, ...options }: RunOptions): Promise<void> {
   const fail = (error: unknown): never => {
     console.error(`minutehand: ${failureText(error, debug)}`);
     process.exit(1);
@@ -49,6 +51,8 @@ export async function runLocal({ debug, beforeStop, ...options }: RunOptions): P
     const up = await stack;
     if (!signal.aborted) {
       console.log(greeting(up, Date.now() - began, options.console?.path));
+      if (up.hasApi && up.url !== defaultUrl)
+        console.log(`for your programs: export MINUTEHAND_URL=${up.url}`);
       console.log(addressLine(up.endpoints, relative("", recordFile(options.dataDir))));
     }
   } catch (error) {

@@ -9,7 +9,7 @@ import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { type GlobalOptions, nameToAws } from "../session.ts";
 import type { Surroundings } from "../surroundings.ts";
-import { LOCAL_PORT } from "../target.ts";
+import { LOCAL_PORT, LOCAL_URL } from "../target.ts";
 import { STOP_MS, unfinishedTexts } from "../unfinished-actions.ts";
 import { CONFIG } from "./template.ts";
 
@@ -86,7 +86,8 @@ async function runStack(
   };
   const { stack, debug = false } = options;
   const app = flags.app ?? plainApp(folder);
-  await runLocal({ ...flags, ...(app && { app }), dataDir: data, reset, stack, debug, console, beforeStop });
+  const named = { ...flags, ...(app && { app }), dataDir: data, stack };
+  await runLocal({ ...named, reset, debug, defaultUrl: LOCAL_URL, console, beforeStop });
 }
 
 /** A folder with the file of `minutehand template` and without an app of the CDK runs that file. */
