@@ -43,10 +43,12 @@ export function addList(program: Command, open: Open): void {
       const api = await client();
       const jobs = api.list({ ...asked, pageSize: pageSizeFor(limit) });
       const more = () => output.note(`there are more than ${limit} jobs: see --limit, --from and --to`);
-      await output.entries(firstOf(jobs, limit, more), JOB_COLUMNS, "no job");
-      if (output.json || (query.from !== undefined && query.to !== undefined)) return;
       const { from, to } = rangeOf(query, now);
-      output.note(`these are the jobs that are due from ${from} to ${to}: see --from and --to`);
+      const range = `from ${from} to ${to}: see --from and --to`;
+      const none = `found no job that is due ${range}`;
+      const isFound = await output.entries(firstOf(jobs, limit, more), JOB_COLUMNS, none);
+      if (output.json || (query.from !== undefined && query.to !== undefined)) return;
+      if (isFound) output.note(`these are the jobs that are due ${range}`);
       if (query.from !== undefined || query.to !== undefined) return;
       const late = await describeLate(api, query);
       if (late !== undefined) output.note(late);

@@ -78,7 +78,7 @@ async function runStack(
   // Load the runner only after the check, because it imports modules that an older Node does not have.
   const { runLocal } = await import("../../../local/run.ts");
   const { localConsole } = await import("../../../console/local-console.ts");
-  const { stopActions, ...console } = await localConsole();
+  const { stopActions, ...console } = await localConsole(folder);
   const beforeStop = async ({ url }: { url: string }) => {
     const unfinished = await stopActions(wait(STOP_MS));
     // Commands find the stack of this folder themselves, also at another port.
