@@ -51,14 +51,19 @@ export async function runLocal({ debug, defaultUrl, beforeStop, ...options }: Ru
     const up = await stack;
     if (!signal.aborted) {
       console.log(greeting(up, Date.now() - began, options.console?.path));
-      if (up.hasApi && up.url !== defaultUrl)
-        console.log(`for your programs: export MINUTEHAND_URL=${up.url}`);
-      console.log(addressLine(up.endpoints, relative("", recordFile(options.dataDir))));
+      console.log(
+        forPrograms(up, defaultUrl) + addressLine(up.endpoints, relative("", recordFile(options.dataDir))),
+      );
     }
   } catch (error) {
     // A user who pressed Ctrl-C needs no error.
     if (!signal.aborted) fail(error);
   }
+}
+
+/** Tells the URL to programs that would call another one. */
+function forPrograms({ hasApi, url }: EmbeddedStack, defaultUrl: string): string {
+  return hasApi && url !== defaultUrl ? `for your programs: export MINUTEHAND_URL=${url}\n` : "";
 }
 
 function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number, consolePath?: string): string {

@@ -65,10 +65,9 @@ export function createOutput(
     async entries(rows, columns, none) {
       endUnread();
       const cells: string[][] = [];
-      for await (const row of rows) {
+      for await (const row of rows)
         if (json) await document(row);
         else cells.push(cellsOf(row, columns, paint));
-      }
       if (json) return true;
       if (cells.length === 0) stderr.write(`${none}\n`);
       else await lines(tableOf(columns, cells, paint, isTerminal ? width : undefined));

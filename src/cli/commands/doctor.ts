@@ -64,10 +64,7 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const { auth, region } = target.status === "fulfilled" ? target.value : {};
   const isOnAws = auth === "iam" || options.stack !== undefined;
   const missing = isOnAws ? missingPackages("doctor", packagesFor(options.stack)) : undefined;
-  if (missing !== undefined) {
-    yield { check: "AWS SDK", result: "failed", found: missing };
-    return;
-  }
+  if (missing !== undefined) return yield { check: "AWS SDK", result: "failed", found: missing };
   if (isOnAws) yield await examineCredentials(region);
   if (target.status === "rejected") {
     yield failed(options.stack === undefined ? "API" : "stack", target.reason);
