@@ -334,9 +334,11 @@ function describeNotPlayed({ unknownTypes, leftOut }: StackSpec): string[] {
   ];
 }
 
-function variablesOf({ options, platform, endpoints, folder }: App): Record<string, string> {
+function variablesOf({ options, platform, endpoints, folder, api }: App): Record<string, string> {
   return {
     ...platformVariables(platform, endpoints, process.env),
+    // Otherwise a client in a handler would call the API at the default port, which may be that of another project.
+    MINUTEHAND_URL: api.url,
     // Node keeps compiled code in the data folder. A function's next process then starts in about half the time.
     ...(folder && { NODE_COMPILE_CACHE: folder.codeCacheDir }),
     ...options.environment,

@@ -114,6 +114,9 @@ function parseRecord(line: string): LogRecord | undefined {
   }
 }
 
+/** Why somebody moved a job. A run that has failed, or asked for another run, gives every other reason. */
+const MOVERS: ReadonlySet<unknown> = new Set(["rescheduled", "replaced", "redriven"]);
+
 // long: a list of the events and their texts
 function describeEvent(event: LogRecord, now: number): string | undefined {
   if (!isEvent(event)) return undefined;
@@ -121,7 +124,7 @@ function describeEvent(event: LogRecord, now: number): string | undefined {
     case "enqueued":
       return `enqueued, due ${moment(Number(event.dueAt), now)}`;
     case "moved":
-      return `moved to ${moment(Number(event.dueAt), now)} (${event.why})`;
+      return `${MOVERS.has(event.why) ? "moved to" : "retries at"} ${moment(Number(event.dueAt), now)} (${event.why})`;
     case "handed-over":
       return `handed over ${count(event.jobs, "job")} in ${count(event.messages, "message")}`;
     case "hand-over-failed":

@@ -11,12 +11,14 @@ type RunOptions = Pick<
   "port" | "dataDir" | "reset" | "database" | "app" | "stack" | "watch" | "typeCheck" | "console"
 > & {
   debug: boolean;
+  /** The URL of the API that programs call if MINUTEHAND_URL is not set. */
+  defaultUrl: string;
   /** Called before the stack stops. Answers the last lines for the user. */
   beforeStop?: (stack: EmbeddedStack) => Promise<string[]>;
 };
 
 /** A failure that the user can fix prints one line, or with `debug` its stack trace, as other errors do. Both exit with 1. */
-export async function runLocal({ debug, beforeStop, ...options }: RunOptions): Promise<void> {
+export async function runLocal({ debug, defaultUrl, beforeStop, ...options }: RunOptions): Promise<void> {
   const fail = (error: unknown): never => {
     console.error(`minutehand: ${failureText(error, debug)}`);
     process.exit(1);
@@ -49,12 +51,19 @@ export async function runLocal({ debug, beforeStop, ...options }: RunOptions): P
     const up = await stack;
     if (!signal.aborted) {
       console.log(greeting(up, Date.now() - began, options.console?.path));
-      console.log(addressLine(up.endpoints, relative("", recordFile(options.dataDir))));
+      console.log(
+        forPrograms(up, defaultUrl) + addressLine(up.endpoints, relative("", recordFile(options.dataDir))),
+      );
     }
   } catch (error) {
     // A user who pressed Ctrl-C needs no error.
     if (!signal.aborted) fail(error);
   }
+}
+
+/** Tells the URL to programs that would call another one. */
+function forPrograms({ hasApi, url }: EmbeddedStack, defaultUrl: string): string {
+  return hasApi && url !== defaultUrl ? `for your programs: export MINUTEHAND_URL=${url}\n` : "";
 }
 
 function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number, consolePath?: string): string {

@@ -24,10 +24,18 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER) {
   };
 }
 
+const ID_RULE = "It must be a job's id: the 26 characters that enqueue answered.";
+
 export function jobId(text: string): string {
   if (isJobId(text)) return text;
+  throw new InvalidArgumentError(`${ID_RULE} To name a job by its key, use --topic and --key.`);
+}
+
+/** Parses one of several ids of a command that has no `--key`, and adds it to the earlier ids. */
+export function deadJobIds(text: string, before: readonly string[] = []): string[] {
+  if (isJobId(text)) return [...before, text];
   throw new InvalidArgumentError(
-    "It must be a job's id: the 26 characters that enqueue answered. To name a job by its key, use --topic and --key.",
+    `${ID_RULE} To find the id of a job with a key: minutehand get --topic <topic> --key <key>.`,
   );
 }
 

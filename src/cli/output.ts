@@ -27,8 +27,12 @@ export type Output = {
   ): Promise<void>;
   /** Writes an empty line, and then a user's value as JSON on several lines. */
   value(value: unknown): Promise<void>;
-  /** Writes each entry as a line of JSON, or all entries as a table. Notes `none` if a table would have no entry. */
-  entries<Row>(rows: AsyncIterable<Row> | Iterable<Row>, columns: Column<Row>[], none: string): Promise<void>;
+  /** Writes each entry as a line of JSON, or all entries as a table. Notes `none` if a table would have no entry, and then answers false. */
+  entries<Row>(
+    rows: AsyncIterable<Row> | Iterable<Row>,
+    columns: Column<Row>[],
+    none: string,
+  ): Promise<boolean>;
   note(text: string): void;
   readonly paint: Paint;
 };
@@ -61,13 +65,13 @@ export function createOutput(
     async entries(rows, columns, none) {
       endUnread();
       const cells: string[][] = [];
-      for await (const row of rows) {
+      for await (const row of rows)
         if (json) await document(row);
         else cells.push(cellsOf(row, columns, paint));
-      }
-      if (json) return;
+      if (json) return true;
       if (cells.length === 0) stderr.write(`${none}\n`);
       else await lines(tableOf(columns, cells, paint, isTerminal ? width : undefined));
+      return cells.length > 0;
     },
     note: (text) => void stderr.write(`${printable(text)}\n`),
     paint,

@@ -24,7 +24,7 @@ export type Target = {
 };
 
 export const LOCAL_PORT = 4500;
-const LOCAL_URL = `http://127.0.0.1:${LOCAL_PORT}`;
+export const LOCAL_URL = `http://127.0.0.1:${LOCAL_PORT}`;
 /** How long the local API may take to answer, ms. */
 export const LOCAL_PATIENCE = 2000;
 

@@ -59,12 +59,22 @@ function bytesOf(log: readonly LogEntry[]): number {
   return Buffer.byteLength(JSON.stringify(log));
 }
 
-/** Answers the last things that happened to a job, oldest first, at most `LOG_ENTRIES`. Without its filing, older ones were dropped. */
+/** Answers a job's filing and the last things that happened to it, oldest first, at most `LOG_ENTRIES`. */
 export function timelineOf(home: Home): Happening[] {
+  const [filed, ...later] = knownOf(home);
+  return [filed, ...later.slice(1 - LOG_ENTRIES)];
+}
+
+/** Whether events after the filing are missing in `timelineOf`. A log that has lost entries is full, so with the filing it is too long. */
+export function hasLostEvents(home: Home): boolean {
+  return knownOf(home).length > LOG_ENTRIES;
+}
+
+function knownOf(home: Home): [Happening, ...Happening[]] {
   const { id, createdAt: at, log = [] } = home;
   const by = home.once === undefined ? undefined : filerOf(home, home.once);
   const filed: Happening = { what: "filed", at, dueAt: addressOf(id).time, ...(by && { by }) };
-  return [filed, ...log, ...runOf(home, home.finishedAt), ...finishOf(home)].slice(-LOG_ENTRIES);
+  return [filed, ...log, ...runOf(home, home.finishedAt), ...finishOf(home)];
 }
 
 /** The schedule or the event that has filed a job, as far as its once items tell. */

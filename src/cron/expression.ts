@@ -36,7 +36,7 @@ export function parseExpression(text: string, options: RecurrenceOptions = {}): 
   if (kind === "rate") return bounded(parseRate(inner, options.anchor ?? options.start ?? 0), options);
   if (kind === "cron") return bounded(parseCron(inner, clock), options);
   throw new RangeError(
-    `expression must be cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss), got ${JSON.stringify(text)}`,
+    `expression must be cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss), or the five fields of a crontab, got ${JSON.stringify(text)}`,
   );
 }
 

@@ -55,7 +55,8 @@ const OFFSET = /^(?:GMT|UTC)?([+-])(\d{1,2})(?::?00)?$/i;
 export function nearestZones(text: string): string[] {
   const [, sign, hours] = OFFSET.exec(text) ?? [];
   if (sign !== undefined) return zonesOfOffset(sign, Number(hours));
-  const wanted = normalized(text);
+  const [, named = ""] = /^(?!GMT|UTC)([A-Z]{3,})[+-][\d:]+$/i.exec(text) ?? [];
+  const wanted = normalized(zoneNames().has(named.toUpperCase()) ? named : text);
   // A name may differ by one edit in four letters: otherwise each abbreviation would be near a short text such as BST.
   const most = Math.min(Math.floor(wanted.length / 4), 3);
   return [...zoneNames()]

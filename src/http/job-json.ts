@@ -2,7 +2,7 @@ import { type Head, type Home, stateAt } from "../core/home.ts";
 import { keptOptionsOf, optionsInSeconds } from "../core/job-options.ts";
 import { scheduleIn } from "../core/once.ts";
 import { unreadableError } from "../core/readable.ts";
-import { type Happening, timelineOf } from "../core/timeline.ts";
+import { type Happening, hasLostEvents, timelineOf } from "../core/timeline.ts";
 import { iso } from "../general/times.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
 import { policyOf } from "../protocol/policy.ts";
@@ -49,13 +49,11 @@ function heldOf({ dueAt, heldUntil = dueAt }: Head): Pick<JobSummary, "heldUntil
 
 /** `parseJson` has checked the numbers of the body, so `JSON.parse` alters none. */
 export function jobJson(ctx: Context, home: Home): JobJson {
-  const timeline = timelineOf(home);
-  const isWhole = timeline[0]?.what === "filed";
   return {
     ...summaryOf(ctx, home),
     body: storedBody(home),
-    timeline: timeline.map(happeningOf),
-    ...(isWhole ? {} : { earlierEventsDropped: true }),
+    timeline: timelineOf(home).map(happeningOf),
+    ...(hasLostEvents(home) && { earlierEventsDropped: true }),
   };
 }
 

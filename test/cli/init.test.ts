@@ -66,6 +66,12 @@ describe("in an empty folder", () => {
     expect(read("jobs/refund.test.ts")).toContain('createTestQueue<Pick<Topics, "refund">>(');
   });
 
+  test("the client refuses to call this machine from a function on AWS", async () => {
+    await init("refund");
+    expect(read("jobs/client.ts")).toContain(`if (AWS_LAMBDA_FUNCTION_NAME && !MINUTEHAND_URL)
+  throw new Error("this function needs MINUTEHAND_URL, the URL of the queue's API: `);
+  });
+
   test("package.json has the scripts, and the packages in the versions of this package", async () => {
     await init("refund");
     const { type, scripts, dependencies, devDependencies } = manifest();

@@ -184,7 +184,7 @@ describe("list", () => {
     expect(await type(api, ["list", "--state", "dead"])).toMatchObject({
       code: 0,
       out: "",
-      err: "no job\nthese are the jobs that are due from 2026-03-01T08:00:00.000Z to 2026-03-01T10:00:00.000Z: see --from and --to\n",
+      err: "found no job that is due from 2026-03-01T08:00:00.000Z to 2026-03-01T10:00:00.000Z: see --from and --to\n",
     });
     expect(await type(api, ["list", "--state", "dead", "--json"])).toMatchObject({ out: "", err: "" });
   });
@@ -251,8 +251,7 @@ describe("list", () => {
     await api.world.pass(10 * MINUTE, { ticks: false });
     const { err } = await type(api, ["list"]);
     expect(err.split("\n")).toEqual([
-      "no job",
-      "these are the jobs that are due from 2026-03-01T09:10:00.000Z to 2026-03-01T10:10:00.000Z: see --from and --to",
+      "found no job that is due from 2026-03-01T09:10:00.000Z to 2026-03-01T10:10:00.000Z: see --from and --to",
       `late: 2 jobs should have started and have not: see --from ${first.dueAt}`,
       "",
     ]);

@@ -38,6 +38,8 @@ const DURATION_RULE =
   'It must be seconds (0 or more) or a text such as "90s", "1h30m" or "7d", at most 3660 days.';
 const ID_RULE =
   "It must be a job's id: the 26 characters that enqueue answered. To name a job by its key, use --topic and --key.";
+const DEAD_ID_RULE =
+  "It must be a job's id: the 26 characters that enqueue answered. To find the id of a job with a key: minutehand get --topic <topic> --key <key>.";
 
 describe("a command line", () => {
   test.each([
@@ -103,10 +105,10 @@ describe("a command line", () => {
       [command, "order-17"],
       `command-argument value 'order-17' is invalid for argument '${name}'. ${ID_RULE}`,
     ]),
-    [
-      ["redrive", "orders", "order-17"],
-      `command-argument value 'order-17' is invalid for argument 'ids'. ${ID_RULE}`,
-    ],
+    ...["redrive", "dismiss"].map((command): [string[], string] => [
+      [command, "orders", "order-17"],
+      `command-argument value 'order-17' is invalid for argument 'ids'. ${DEAD_ID_RULE}`,
+    ]),
     [["enqueue", "orders", "--body", "1"], "one of --delay and --due-at must be given"],
     [
       ["enqueue", "orders", "--body", "1", "--delay", "1", "--due-at", "2026-03-01T09:30:00Z"],

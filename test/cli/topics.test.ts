@@ -278,7 +278,7 @@ describe("schedules", () => {
         "",
       ].join("\n"),
     );
-    const shown = await type(api, ["schedules", "show", "daily"]);
+    const shown = await type(api, ["schedules", "get", "daily"]);
     expect(shown.out).toMatch(/^next +2026-03-02T09:00:00.000Z, 2026-03-03/m);
     expect(shown.out).toMatch(/^by its clock +Mon 2 Mar 2026 10:00, Tue 3 Mar 2026 10:00, Wed 4 Mar/m);
     expect(shown.out).toMatch(/\n\n\{\n {2}"n": 1\n\}\n$/);

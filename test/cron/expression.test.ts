@@ -262,10 +262,10 @@ describe("start and end", () => {
 
 describe("what is no expression", () => {
   it.each([
-    ["", "cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss)"],
-    ["0 9 * * ? *", "cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss)"],
-    ["CRON(0 9 * * ? *)", "cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss)"],
-    [" rate(1 day)", "cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss)"],
+    ["", "cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss), or the five fields of a crontab"],
+    ["0 9 * * ? *", "cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss), or the five fields of a crontab"],
+    ["CRON(0 9 * * ? *)", "cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss), or the five fields of a crontab"],
+    [" rate(1 day)", "cron(…), rate(…) or at(yyyy-mm-ddThh:mm:ss), or the five fields of a crontab"],
     ["cron(0 9 * * ?)", "six fields"],
     ["cron(0 0 9 * * ? *)", "six fields"],
     ["cron()", "six fields"],

@@ -85,7 +85,7 @@ describe.skipIf(skip)(title, () => {
     expect((await groups).ScheduleGroups).not.toEqual([]);
     expect([scheduler, secretsManager, eventBridge, lambda]).toEqual(Array(4).fill(record.services));
     expect(readFileSync(output, "utf8")).toContain(
-      `AWS services: DynamoDB ${dynamodb}, SQS ${sqs}; EventBridge, Scheduler, Secrets Manager, Lambda: see "endpoints" in `,
+      `\nfor your programs: export MINUTEHAND_URL=${record.url}\nAWS services: DynamoDB ${dynamodb}, SQS ${sqs}; EventBridge, Scheduler, Secrets Manager, Lambda: see "endpoints" in `,
     );
   });
 });

@@ -45,6 +45,8 @@ describe("the name of a time zone", () => {
     ["New York", "America/New_York"],
     ["Asia/Sanghai", "Asia/Shanghai"],
     ["utc", "UTC"],
+    ["CET+1", "CET"],
+    ["est-5:00", "EST"],
   ])("that is written %s is told as %s", (zone, meant) => {
     expect(nearestZones(zone)).toContain(meant);
     expect(() => wallClock(zone)).toThrow("did you mean ");

@@ -178,6 +178,10 @@ test("a timeline says that older events were dropped", async () => {
     const { json } = await call("PATCH", `/jobs/${id}`, { body: { delay: moves } });
     expect(json.earlierEventsDropped).toBe(moves < LOG_ENTRIES ? undefined : true);
     expect(json.timeline).toHaveLength(Math.min(moves + 1, LOG_ENTRIES));
+    expect(json.timeline).toMatchObject([
+      { event: "filed", dueAt: "2026-03-01T10:00:00.000Z" },
+      ...new Array(Math.min(moves, LOG_ENTRIES - 1)).fill({ event: "moved" }),
+    ]);
   }
 });
 
@@ -211,7 +215,7 @@ test("the reasons and names of a log are cut to fit into 1 KiB, the oldest first
   const { json } = await call("GET", `/jobs/${id}`);
   const told = (json.timeline as { by: Json }[]).map(({ by }) => by);
   const newest = { kind: "caller", name: "n".repeat(64), reason: "r".repeat(100) };
-  expect(told).toEqual([...new Array<Json>(LOG_ENTRIES - 1).fill({ kind: "caller" }), newest]);
+  expect(told).toEqual([undefined, ...new Array<Json>(LOG_ENTRIES - 2).fill({ kind: "caller" }), newest]);
   const { log } = await world.home(id as string);
   expect(Buffer.byteLength(JSON.stringify(log))).toBeLessThanOrEqual(1024);
 });

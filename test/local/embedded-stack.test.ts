@@ -74,6 +74,7 @@ test("functions find the table, the queues and the context as the template says"
     scheduler: stack.endpoints.scheduler,
     secrets: stack.endpoints.secretsManager,
     events: stack.endpoints.eventBridge,
+    url: stack.url,
     loopback: "true",
   });
 });

@@ -18,7 +18,8 @@ const event = (type: string, fields: object) =>
 test.each([
   ["enqueued", { dueAt: NOW + 5000 }, "enqueued, due 12:00:10.004"],
   ["enqueued", { dueAt: NOW + 9 * 86_400_000 }, "enqueued, due 2026-03-21 12:00:05.004"],
-  ["moved", { dueAt: NOW, why: "retry" }, "moved to 12:00:05.004 (retry)"],
+  ["moved", { dueAt: NOW, why: "failed" }, "retries at 12:00:05.004 (failed)"],
+  ["moved", { dueAt: NOW, why: "rescheduled" }, "moved to 12:00:05.004 (rescheduled)"],
   ["cancelled", {}, "cancelled"],
   ["started", { attempt: 1, lateMs: 4, dueAt: NOW }, "started attempt 1, 4 ms late"],
   ["started", { attempt: 1, lateMs: 3_574_004, dueAt: NOW }, "started attempt 1, 59m 34s late"],

@@ -91,7 +91,8 @@ function Timeline({ job }: { job: JobJson }) {
       <h2 id="life-title">Life</h2>
       {job.earlierEventsDropped === true && (
         <p class="quiet">
-          Older entries are not kept: these are the last {job.timeline.length} entries of the timeline.
+          Not all entries are kept: these are the first and the last {job.timeline.length - 1} of the
+          timeline.
         </p>
       )}
       <Life job={job} />

@@ -2,7 +2,7 @@ import { Argument, type Command } from "commander";
 import type { Dismissed } from "../../client/client.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { chunksOf } from "../../general/batches.ts";
-import { jobIds, REASON } from "../arguments.ts";
+import { deadJobIds, REASON } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { counted, many } from "../columns.ts";
 import { examples } from "../examples.ts";
@@ -29,7 +29,7 @@ export function addDismiss(program: Command, open: Open): void {
       "cancel dead jobs, so that their alarm ends: the given ids, all that match the filters, or --all",
     )
     .argument("<topic>")
-    .addArgument(new Argument("[ids...]").argParser(jobIds))
+    .addArgument(new Argument("[ids...]").argParser(deadJobIds))
     .option("--all", "all jobs of the topic that died in the last 366 days")
     .option(...REASON);
   addFilters(addSeen(command), DIED).action(

@@ -6,6 +6,7 @@ import type { TopicReport } from "../../client/answers.ts";
 import type { Client } from "../../client/client.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { inParallel } from "../../general/batches.ts";
+import { missingPackages, type OptionalPackage } from "../../general/optional-packages.ts";
 import { TABLE_OUTPUT } from "../../settings/stack-outputs.ts";
 import {
   type Check,
@@ -62,6 +63,8 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const [target] = await Promise.allSettled([session.target()]);
   const { auth, region } = target.status === "fulfilled" ? target.value : {};
   const isOnAws = auth === "iam" || options.stack !== undefined;
+  const missing = isOnAws ? missingPackages("doctor", packagesFor(options.stack)) : undefined;
+  if (missing !== undefined) return yield { check: "AWS SDK", result: "failed", found: missing };
   if (isOnAws) yield await examineCredentials(region);
   if (target.status === "rejected") {
     yield failed(options.stack === undefined ? "API" : "stack", target.reason);
@@ -91,6 +94,15 @@ async function* examine(session: Session): AsyncIterable<Check> {
   yield* examineTopics(api, topics.value);
   if (stack !== undefined) yield* examineTable(api, stack, surroundings.clock());
   if (isOnAws) yield* examineConcurrency(topics.value, region, stack?.name);
+}
+
+/** The optional packages whose absence fails a check of AWS, or makes it say less. */
+function packagesFor(stack: string | undefined): OptionalPackage[] {
+  return [
+    "@aws-sdk/client-sts",
+    ...(stack === undefined ? [] : (["@aws-sdk/client-cloudformation"] as const)),
+    "@aws-sdk/client-lambda",
+  ];
 }
 
 async function examineCredentials(region: string | undefined): Promise<Check> {

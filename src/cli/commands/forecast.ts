@@ -80,7 +80,10 @@ async function count(
     return;
   }
   const minutes = api.forecast(query);
-  if (!isForPerson) return output.entries(minutes, COLUMNS, "no job falls due");
+  if (!isForPerson) {
+    await output.entries(minutes, COLUMNS, "no job falls due");
+    return;
+  }
   const counts = await allOf(minutes);
   for (const line of chartOf(counts, first, end, output.width)) await output.line(line);
   noteSum(counts);

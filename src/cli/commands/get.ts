@@ -68,6 +68,8 @@ async function whyText(api: Client, job: Job, now: number): Promise<string> {
 async function show(output: Output, { body, timeline, earlierEventsDropped, ...fields }: Job): Promise<void> {
   await output.fields(fields, (name) => (name === "state" ? styleOf(fields.state) : undefined));
   await output.value(body);
-  await output.line(earlierEventsDropped ? "\nolder events of the job are not stored any more" : "");
+  await output.line(
+    earlierEventsDropped ? "\nevents after the filing of the job are not stored any more" : "",
+  );
   await output.entries(timeline, HAPPENINGS, "the timeline is empty");
 }

@@ -43,10 +43,11 @@ export function addList(program: Command, open: Open): void {
       const api = await client();
       const jobs = api.list({ ...asked, pageSize: pageSizeFor(limit) });
       const more = () => output.note(`there are more than ${limit} jobs: see --limit, --from and --to`);
-      await output.entries(firstOf(jobs, limit, more), JOB_COLUMNS, "no job");
+      const range = rangeText(rangeOf(query, now));
+      const none = `found no job that is due ${range}`;
+      const isFound = await output.entries(firstOf(jobs, limit, more), JOB_COLUMNS, none);
       if (output.json || (query.from !== undefined && query.to !== undefined)) return;
-      const { from, to } = rangeOf(query, now);
-      output.note(`these are the jobs that are due from ${from} to ${to}: see --from and --to`);
+      if (isFound) output.note(`these are the jobs that are due ${range}`);
       if (query.from !== undefined || query.to !== undefined) return;
       const late = await describeLate(api, query);
       if (late !== undefined) output.note(late);
@@ -66,6 +67,10 @@ function isPast({ state }: Query): boolean {
 function rangeOf(query: Query, now: number): { from: string; to: string } {
   const { from = iso(isPast(query) ? now - HOUR : now), to } = query;
   return { from, to: to ?? iso((query.from === undefined ? now : Date.parse(from)) + HOUR) };
+}
+
+function rangeText({ from, to }: { from: string; to: string }): string {
+  return `from ${from} to ${to}: see --from and --to`;
 }
 
 /** Says how many jobs of the listed topics are late. `undefined`: none, or the list is of a state, a tag or a group, by which the API counts none. */

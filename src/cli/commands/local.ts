@@ -9,7 +9,7 @@ import { CliError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { type GlobalOptions, nameToAws } from "../session.ts";
 import type { Surroundings } from "../surroundings.ts";
-import { LOCAL_PORT } from "../target.ts";
+import { LOCAL_PORT, LOCAL_URL } from "../target.ts";
 import { STOP_MS, unfinishedTexts } from "../unfinished-actions.ts";
 import { CONFIG } from "./template.ts";
 
@@ -78,7 +78,7 @@ async function runStack(
   // Load the runner only after the check, because it imports modules that an older Node does not have.
   const { runLocal } = await import("../../../local/run.ts");
   const { localConsole } = await import("../../../console/local-console.ts");
-  const { stopActions, ...console } = await localConsole();
+  const { stopActions, ...console } = await localConsole(folder);
   const beforeStop = async ({ url }: { url: string }) => {
     const unfinished = await stopActions(wait(STOP_MS));
     // Commands find the stack of this folder themselves, also at another port.
@@ -86,7 +86,8 @@ async function runStack(
   };
   const { stack, debug = false } = options;
   const app = flags.app ?? plainApp(folder);
-  await runLocal({ ...flags, ...(app && { app }), dataDir: data, reset, stack, debug, console, beforeStop });
+  const named = { ...flags, ...(app && { app }), dataDir: data, stack };
+  await runLocal({ ...named, reset, debug, defaultUrl: LOCAL_URL, console, beforeStop });
 }
 
 /** A folder with the file of `minutehand template` and without an app of the CDK runs that file. */

@@ -4,7 +4,7 @@ import type { Duration } from "../../client/options.ts";
 import { BATCH_JOBS } from "../../core/constants.ts";
 import { chunksOf } from "../../general/batches.ts";
 import { parseDuration } from "../../general/times.ts";
-import { durationArgument, jobIds, REASON, rate, wholeNumber } from "../arguments.ts";
+import { deadJobIds, durationArgument, REASON, rate, wholeNumber } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { counted, many } from "../columns.ts";
 import { examples } from "../examples.ts";
@@ -31,7 +31,7 @@ export function addRedrive(program: Command, open: Open): void {
       "run dead jobs again: the given ids, the oldest --max (default 100), or all that match the filters",
     )
     .argument("<topic>")
-    .addArgument(new Argument("[ids...]").argParser(jobIds))
+    .addArgument(new Argument("[ids...]").argParser(deadJobIds))
     .option("--max <n>", "the oldest jobs, at most this many", wholeNumber(1, BATCH_JOBS))
     .option("--delay <duration>", "start this long from now; not with filters", durationArgument)
     .option("--rate <n>", "start at most this many jobs a second", rate)

@@ -69,8 +69,9 @@ export function addSchedules(program: Command, open: Open): void {
   examples(list, ["minutehand schedules list"]);
 
   addPut(group, open);
-  for (const { name, description, act } of NAMED) {
+  for (const { name, alias, description, act } of NAMED) {
     const command = group.command(name).description(description).argument("<name>");
+    if (alias !== undefined) command.alias(alias);
     command.action((schedule: string) => act(open(), schedule));
     examples(command, [`minutehand schedules ${name} daily-report`]);
   }
@@ -78,6 +79,7 @@ export function addSchedules(program: Command, open: Open): void {
 
 type Named = {
   readonly name: string;
+  readonly alias?: string;
   readonly description: string;
   readonly act: (session: Session, name: string) => Promise<void>;
 };
@@ -85,6 +87,8 @@ type Named = {
 const NAMED: readonly Named[] = [
   {
     name: "show",
+    // A job is read with `get`, so a user tries it here too.
+    alias: "get",
     description: "show a schedule and its next five occurrences",
     act: async (session, name) => show(session, await (await session.client()).schedule(name)),
   },

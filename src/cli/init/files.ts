@@ -41,8 +41,14 @@ export function clientFile(path: string, topic: string, project: Project): strin
   return `import { createClient } from "minutehand/client";
 ${topicsImport(path, project)}
 
+// \`minutehand local\` sets MINUTEHAND_URL for its functions. For a function on AWS, set MINUTEHAND_URL to the URL of the queue's API.
+// Or use \`directClient\` there, which needs no API and no URL: \`queue.grantEnqueue(fn)\` in the app lets the function file jobs.
+const { AWS_LAMBDA_FUNCTION_NAME, MINUTEHAND_URL } = process.env;
+if (AWS_LAMBDA_FUNCTION_NAME && !MINUTEHAND_URL)
+  throw new Error("this function needs MINUTEHAND_URL, the URL of the queue's API: set it, or use directClient");
+
 /** Files and changes jobs: \`await queue.enqueue("${topic}", { id: "17" }, { delay: "30m" })\`. */
-export const queue = createClient<Topics>({ url: process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500" });
+export const queue = createClient<Topics>({ url: MINUTEHAND_URL ?? "http://127.0.0.1:4500" });
 `;
 }
 

@@ -129,11 +129,13 @@ export const job = answer(
     body: z.unknown(),
     timeline: z
       .array(happening)
-      .check(z.meta({ description: "The last ten events of the job, the oldest first." })),
+      .check(
+        z.meta({ description: "The filing of the job and its last nine other events, the oldest first." }),
+      ),
     earlierEventsDropped: z.exactOptional(
       z
         .boolean()
-        .check(z.meta({ description: "True if the timeline has lost older events, the filing among them." })),
+        .check(z.meta({ description: "True if the timeline has lost events that came after the filing." })),
     ),
   }),
 );

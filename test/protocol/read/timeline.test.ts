@@ -66,7 +66,7 @@ describe("a timeline", () => {
     await world.pass(30 * SECOND);
     await consume(world, "orders");
     expect(await told(world, job)).toEqual([
-      "0 claimed, run 1, late 0",
+      "0 filed, due 0",
       "0 failed, run 1, no",
       "0 retried, due 15",
       "0 sent, run 2",
@@ -347,7 +347,7 @@ describe("a timeline", () => {
     expect(moved.log).toHaveLength(10);
     const run = ["sent", "claimed", "failed", "retried"];
     const events = (await told(world, job)).map((line) => line.split(/[ ,]+/)[1]);
-    expect(events).toEqual([...run, ...run, "moved", "moved"]);
+    expect(events).toEqual(["filed", ...run.slice(1), ...run, "moved", "moved"]);
     for (const { error = "" } of moved.log ?? []) expect(Buffer.byteLength(error)).toBeLessThanOrEqual(80);
     expect(bytesOf(moved) - bytesOf({ ...moved, log: [] })).toBeLessThan(1024);
   });

@@ -97,7 +97,7 @@ const LIMITS: readonly (readonly [what: string, limit: string, refusal?: Problem
   ],
   ["lease of a pulled job", `${durationText(LONGEST_LEASE)} from its claim`],
   ["`lastError`", `${ERROR_BYTES} bytes; the rest is cut off`],
-  ["timeline", `the last ${LOG_ENTRIES} entries`],
+  ["timeline", `the filing, and the last ${LOG_ENTRIES - 1} other entries`],
   ["`reason`", `${REASON_CHARS} characters; the first ${REASON_BYTES} bytes are stored`],
   ["`Idempotency-Key`s that a job remembers", `the last ${KNOWN_CALLS}`],
   ["shards", `${numberText(MAX_SHARDS)}; synth refuses more`],
