@@ -51,9 +51,7 @@ export async function runLocal({ debug, defaultUrl, beforeStop, ...options }: Ru
     const up = await stack;
     if (!signal.aborted) {
       console.log(greeting(up, Date.now() - began, options.console?.path));
-      console.log(
-        forPrograms(up, defaultUrl) + addressLine(up.endpoints, relative("", recordFile(options.dataDir))),
-      );
+      console.log(forPrograms(up, defaultUrl) + addressLine(up.endpoints, recordFile(options.dataDir)));
     }
   } catch (error) {
     // A user who pressed Ctrl-C needs no error.
@@ -100,7 +98,7 @@ function addressLine(endpoints: Endpoints, record: string): string {
   const isKeyed = (name: keyof Endpoints) => endpoints[name] === endpoints.lambda;
   const open = names.filter((name) => !isKeyed(name)).map((name) => `${SERVICES[name]} ${endpoints[name]}`);
   const keyed = names.filter(isKeyed).map((name) => SERVICES[name]);
-  return `AWS services: ${open.join(", ")}; ${keyed.join(", ")}: see "endpoints" in ${record}, whose addresses have the key of this run`;
+  return `AWS services: ${open.join(", ")}; ${keyed.join(", ")}: see "endpoints" in ${relative("", record)}, whose addresses have the key of this run`;
 }
 
 /** The text of an error: its message, with the stack trace if it is unexpected or `debug` is set. */
