@@ -186,7 +186,8 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   for (const line of notPlayed) log.say(line);
 
   const { guard, record } = app;
-  const functions = createFunctions(stack, { guard, variables: variablesOf(app), clock, addLine: log.add });
+  const variables = variablesOf(app);
+  const functions = createFunctions(stack, { guard, variables, clock, addLine: log.add, root });
   teardown.add(() => functions.stop());
   const triggers = triggersOf(app, stack, functions, sqs);
   const advising = await adviseRegularly(stack, {
