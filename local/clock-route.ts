@@ -21,7 +21,7 @@ const request = z.union([
 type Moves = ClockMoves | string;
 
 /** A GET answers the time of the stack's clock, and a POST moves it. Answers whether it has taken the request. */
-export function clockRoute(clock: MovingClock, moves: () => Moves) {
+export function clockRoute(clock: MovingClock, moves: () => Moves, runs: () => number) {
   let isMoving = false;
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     if (request.url !== CLOCK_PATH) return false;
@@ -29,7 +29,7 @@ export function clockRoute(clock: MovingClock, moves: () => Moves) {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     const refusal = refusalOfWebPage(request.headers);
     if (refusal !== undefined) answer(403, { message: refusal });
-    else if (request.method === "GET") answer(200, timeOf(clock));
+    else if (request.method === "GET") answer(200, timeOf(clock, runs()));
     else if (request.method !== "POST") answer(405, { message: "the method must be GET or POST" });
     else if (isMoving) answer(409, { message: "another move of the clock goes on" });
     else {
@@ -39,15 +39,16 @@ export function clockRoute(clock: MovingClock, moves: () => Moves) {
         .then((failed) => {
           isMoving = false;
           if (failed) answer(failed.status, { message: failed.message });
-          else answer(200, timeOf(clock));
+          else answer(200, timeOf(clock, runs()));
         });
     }
     return true;
   };
 }
 
-function timeOf(clock: MovingClock): object {
-  return { now: new Date(clock.now()).toISOString(), ahead: clock.ahead() };
+/** `runs`: how many runs of jobs have begun since the runner started. */
+function timeOf(clock: MovingClock, runs: number): object {
+  return { now: new Date(clock.now()).toISOString(), ahead: clock.ahead(), runs };
 }
 
 type Failed = { readonly status: number; readonly message: string };

@@ -139,6 +139,8 @@ type Start = {
   readonly log: RunnerLog;
   readonly clock: MovingClock;
   readonly applied: AppliedEvents;
+  /** How many runs of jobs have begun. */
+  readonly runs: () => number;
   readonly teardown: Teardown;
 };
 
@@ -172,11 +174,19 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   const clock = createClock();
   options.console?.onStart?.(clock.now);
   const applied = createAppliedEvents();
-  const log = openLog(options, applied, clock);
+  let runs = 0;
+  const onLine = (line: LogLine): void => {
+    options.console?.onLine(line);
+    applied.heard(line);
+    if (line.event?.type === "started") runs += 1;
+  };
+  const log = openRunnerLog(options.log, onLine, options.progress, clock);
   teardown.add(log.flush);
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
-  const app = await synthesiseApp(await openBase({ options, root, log, clock, applied, teardown }));
+  const app = await synthesiseApp(
+    await openBase({ options, root, log, clock, applied, runs: () => runs, teardown }),
+  );
   const synthesised = readSynthesised(app, app.outdir);
   recordStart(app, synthesised);
   const sqs = createSqsClient(app);
@@ -186,7 +196,8 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   for (const line of notPlayed) log.say(line);
 
   const { guard, record } = app;
-  const functions = createFunctions(stack, { guard, variables: variablesOf(app), clock, addLine: log.add });
+  const variables = variablesOf(app);
+  const functions = createFunctions(stack, { guard, variables, clock, addLine: log.add, root });
   teardown.add(() => functions.stop());
   const triggers = triggersOf(app, stack, functions, sqs);
   const advising = await adviseRegularly(stack, {
@@ -203,18 +214,6 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   // The caller prints next that the stack is up.
   log.flush();
   return describeStack(app, stack, functions, triggers.fireRules);
-}
-
-function openLog(
-  { log, console, progress }: EmbeddedStackOptions,
-  applied: AppliedEvents,
-  clock: MovingClock,
-): RunnerLog {
-  const onLine = (line: LogLine): void => {
-    console?.onLine(line);
-    applied.heard(line);
-  };
-  return openRunnerLog(log, onLine, progress, clock);
 }
 
 function triggersOf(app: App, stack: StackSpec, functions: StackFunctions, sqs: SQSClient): Triggers {
@@ -245,7 +244,7 @@ async function openBase(given: Start): Promise<Base> {
   if (ahead !== undefined)
     log.say(`the clock is ${ahead} ahead of this machine's, as it was moved; --reset sets it back`);
   const moves: Base["moves"] = { of: "the stack starts" };
-  const route = clockRoute(clock, () => moves.of);
+  const route = clockRoute(clock, () => moves.of, given.runs);
   const api = await openHttpApi(options.port, {
     shortage: folder?.shortage,
     pages: (...call) => route(...call) || (options.console?.pages(...call) ?? false),

@@ -1,4 +1,4 @@
-"""Pulls the jobs of topic `thumbnail` over HTTP, one at a time: python3 worker.py [URL] [--once]
+"""Pulls the jobs of a topic over HTTP, one at a time: python3 worker.py [URL] [TOPIC] [--once]. Without TOPIC: `thumbnail`
 
 Other workers do not get the job until its lease ends. While a job runs, the worker extends its lease. If this worker dies, the lease
 ends and the run counts as a failed attempt.
@@ -15,7 +15,9 @@ import threading
 
 from api import TROUBLES, Refused, call
 
-TOPIC = "thumbnail"
+ARGUMENTS = [argument for argument in sys.argv[1:] if argument != "--once"]
+URL = (ARGUMENTS[0] if ARGUMENTS else os.environ.get("MINUTEHAND_URL", "http://127.0.0.1:4500")).rstrip("/")
+TOPIC = ARGUMENTS[1] if len(ARGUMENTS) > 1 else "thumbnail"
 WAIT_SECONDS = 20
 # A lease ends after the topic's `ttr`, which is 30 seconds by default. Extend it well before.
 EXTEND_EVERY = float(os.environ.get("EXTEND_EVERY", "10"))
@@ -103,6 +105,8 @@ def work(url, once):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, stop)
-    arguments = [argument for argument in sys.argv[1:] if argument != "--once"]
-    base = arguments[0] if arguments else os.environ.get("MINUTEHAND_URL", "http://127.0.0.1:4500")
-    work(base.rstrip("/"), "--once" in sys.argv)
+    try:
+        work(URL, "--once" in sys.argv)
+    except Refused as error:
+        # For example, the queue has no such topic.
+        sys.exit(error.detail or str(error))

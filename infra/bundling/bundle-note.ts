@@ -13,6 +13,8 @@ export type BundleNote = {
    * esbuild's options. Absent: the code lies in a package. Not esbuild's type: an app that bundles nothing must compile without esbuild.
    */
   readonly build?: object;
+  /** The folder of code that nothing bundles, such as Python. Present: the runner runs the code there, and looks for its files itself. */
+  readonly folder?: string;
 };
 
 /** Only if `minutehand local` runs the app. Absent `note`: the code lies in a package, or the app reads its files itself to bundle it. */

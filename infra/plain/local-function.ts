@@ -4,6 +4,7 @@ import { IgnoreMode, type Stack } from "aws-cdk-lib";
 import { Code, Function as LambdaFunction, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { Duration } from "../../src/general/times.ts";
 import { cdkDurationOf } from "../app-duration.ts";
+import { noteBundle } from "../bundling/bundle-note.ts";
 
 /** The runner takes any version of Python and of Node for these. */
 const RUNTIMES = [
@@ -33,10 +34,12 @@ export function localFunction(
     );
   }
   // The log names the function by this id.
-  return new LambdaFunction(stack, `${topic}Target`, {
+  const fn = new LambdaFunction(stack, `${topic}Target`, {
     runtime,
     handler: basename(path) + handler.slice(dot),
     code: Code.fromAsset(dirname(path), { exclude: NOT_CODE, ignoreMode: IgnoreMode.GIT }),
     timeout: cdkDurationOf(timeout),
   });
+  noteBundle(fn, { inputs: [], folder: dirname(path) });
+  return fn;
 }

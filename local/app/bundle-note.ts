@@ -13,6 +13,8 @@ export type BundleNote = {
   readonly inputs: readonly string[];
   /** The options with which esbuild makes the bundle again. Absent: the code lies in a package and does not change. */
   readonly build: BuildOptions | undefined;
+  /** The folder in which the function runs, if its code needs no bundle. */
+  readonly folder?: string;
 };
 
 /** Lists npm's lists of the packages that the files of a folder can import: those of each `node_modules` in it and above it. */
@@ -26,9 +28,10 @@ export function packageLists(folder: string): string[] {
 export function readBundleNote(metadata: Json | undefined): BundleNote | undefined {
   const note = asObject(metadata)[KEY];
   if (note === undefined) return undefined;
-  const { inputs, build } = asObject(note);
+  const { inputs, build, folder } = asObject(note);
   return {
     inputs: asList(inputs).map(String),
     build: build === undefined ? undefined : (asObject(build) as BuildOptions),
+    ...(typeof folder === "string" && { folder }),
   };
 }

@@ -7,7 +7,7 @@ import { withoutPackages } from "../../src/general/package-files.ts";
 import { errorText } from "../local-error.ts";
 import type { FunctionSpec } from "../template/resources.ts";
 import { packageLists } from "./bundle-note.ts";
-import { placesOf } from "./sources.ts";
+import { functionFiles, placesOf } from "./sources.ts";
 
 /** A rebuilt function; or its failure in one line of text, and the paths of the files that may repair the failure when they are saved. */
 export type Rebuilt =
@@ -20,6 +20,24 @@ export function hashCode(codeDir: string): string {
   for (const name of readdirSync(codeDir).sort())
     hash.update(`\n${name}\n`).update(readFileSync(join(codeDir, name)));
   return hash.digest("base64");
+}
+
+type InFolder = Pick<FunctionSpec, "isPython" | "bundle">;
+
+/** Answers a function that runs in the folder of its code, with the code as it is now. */
+export function withFolderCode<Spec extends InFolder>(spec: Spec, folder: string) {
+  const hash = createHash("sha256");
+  for (const file of functionFiles(folder, spec.isPython ?? false))
+    hash.update(`\n${file}\n`).update(readFileSync(file));
+  return { ...withFolderFiles(spec), codeDir: folder, codeHash: hash.digest("base64") };
+}
+
+/** Lists the files of a function again if it runs in the folder of its code. Former files stay listed, because one may have been deleted. */
+export function withFolderFiles<Spec extends InFolder>(spec: Spec): Spec {
+  const { bundle, isPython = false } = spec;
+  if (bundle?.folder === undefined) return spec;
+  const inputs = new Set([...bundle.inputs, ...functionFiles(bundle.folder, isPython)]);
+  return { ...spec, bundle: { ...bundle, inputs: [...inputs] } };
 }
 
 /** `folder`: a new folder for the code, if it has changed. `root`: the folder to which the paths in a failure are relative. */

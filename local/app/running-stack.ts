@@ -6,7 +6,7 @@ import { displayName } from "../template/display-name.ts";
 import type { FunctionSpec, QueueSpec, StackSpec } from "../template/resources.ts";
 import { packageLists } from "./bundle-note.ts";
 import type { Inputs, Look } from "./inputs.ts";
-import type { Rebuilt } from "./rebuild.ts";
+import { type Rebuilt, withFolderCode, withFolderFiles } from "./rebuild.ts";
 import { CODE, codeFiles, OWN_PROGRAM } from "./sources.ts";
 import { compareStacks, isSameFunction } from "./stack-changes.ts";
 
@@ -61,6 +61,8 @@ export function startRunning({ stack, inputs, began }: Synthesised, options: Run
 export function lookAgain(running: Running): Look {
   running.maybeInputs = findMaybeInputs(running);
   running.repairs = findRepairs(running);
+  // A new file may lie in the folder of a function.
+  running.stack = { ...running.stack, functions: running.stack.functions.map(withFolderFiles) };
   follow(running, running.lookedAt);
   running.lookedAt = running.options.clock();
   return running.options.inputs.look();
@@ -87,9 +89,10 @@ export async function rebuildHandlers(
   const { rebuild, replaceFunctions, clock } = running.options;
   const changed: FunctionSpec[] = [];
   await inParallel(specs, availableParallelism(), async (spec) => {
-    if (!spec.bundle?.build) return;
+    const { build, folder } = spec.bundle ?? {};
+    if (!build && folder === undefined) return;
     const began = clock();
-    const result = await rebuild(spec, spec.bundle.build);
+    const result = build ? await rebuild(spec, build) : { spec: withFolderCode(spec, folder ?? "") };
     noteFailure(running, spec, "failure" in result ? result : undefined);
     if ("spec" in result) {
       // The inputs may have changed even if the code has not.

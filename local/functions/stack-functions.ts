@@ -23,15 +23,23 @@ export type StackFunctions = {
   readonly stop: () => Promise<unknown>;
 };
 
-type Host = Pick<EnvironmentHost, "guard" | "variables" | "clock"> & { readonly addLine: RunnerLog["add"] };
+type Host = Pick<EnvironmentHost, "guard" | "variables" | "clock"> & {
+  readonly addLine: RunnerLog["add"];
+  readonly root: string;
+};
 
 export function createFunctions(
   stack: StackSpec,
-  { guard, variables, clock, addLine }: Host,
+  { guard, variables, clock, addLine, root }: Host,
 ): StackFunctions {
   const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
+  // Code that runs in its own folder is named from the project's folder.
+  const inProject = new Set(
+    stack.functions.flatMap(({ logicalId, bundle }) => (bundle?.folder === undefined ? [] : logicalId)),
+  );
   const onLine: EnvironmentHost["onLine"] = (logicalId, line, codeDir, writtenAt, pid) => {
-    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, codeDir);
+    const from = inProject.has(logicalId) ? root : codeDir;
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, from);
     // A logger may give a record a time of its own, even a later one.
     if (readable !== undefined)
       addLine({ ...readable, ...(pid !== undefined && { pid }) }, Math.min(readable.at, writtenAt));

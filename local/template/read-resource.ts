@@ -1,5 +1,5 @@
 import { type BundleNote, readBundleNote } from "../app/bundle-note.ts";
-import { hashCode } from "../app/rebuild.ts";
+import { hashCode, withFolderCode } from "../app/rebuild.ts";
 import { LocalError } from "../local-error.ts";
 import { isTickRule } from "./delay-queue.ts";
 import { readEventRule } from "./event-rule.ts";
@@ -155,10 +155,10 @@ function functionSpec(
   if (!runtime.startsWith("nodejs") && !(isPython && canRunPython))
     throw new LocalError(`the function's runtime is ${runtime}; the local stack runs only ${RUNTIMES}`);
   const variables = asObject(asObject(properties.Environment).Variables);
-  return {
+  const spec = {
     handler: String(properties.Handler),
     codeDir,
-    ...(isPython && { isPython }),
+    ...(isPython && { isPython: true as const }),
     // The CDK's hash cannot be compared with the hash of code that the runner bundles.
     codeHash: bundle?.build ? hashCode(codeDir) : String(code.S3Key),
     ...(bundle && { bundle }),
@@ -169,6 +169,7 @@ function functionSpec(
     ),
     reservedConcurrency: optionalNumber(properties.ReservedConcurrentExecutions),
   };
+  return bundle?.folder === undefined ? spec : withFolderCode(spec, bundle.folder);
 }
 
 /** Replaces the host of the real SQS, which a template names if it builds a queue URL from region and account, not by `Ref`. */

@@ -3,8 +3,8 @@ import { CliError } from "./cli-error.ts";
 import { LOCAL_PATIENCE } from "./target.ts";
 
 export type ClockMove = { readonly by: number } | { readonly to: "next-job" };
-/** `ahead`: how far the stack's clock is ahead of the machine's, ms. */
-type StackClock = { readonly now: string; readonly ahead: number };
+/** `ahead`: how far the stack's clock is ahead of the machine's, ms. `runs`: how many runs of jobs its runner has begun. */
+type StackClock = { readonly now: string; readonly ahead: number; readonly runs?: number };
 
 /** Reads the clock of the local stack at `url`, or moves it. Throws `CliError` if the API has no such clock, or refuses the move. */
 export async function callClock(url: string, move?: ClockMove, signal?: AbortSignal): Promise<StackClock> {
@@ -15,8 +15,9 @@ export async function callClock(url: string, move?: ClockMove, signal?: AbortSig
     signal: signal ?? null,
   });
   const answer = (await response.json().catch(() => ({}))) as Partial<StackClock> & { message?: string };
-  const { now, ahead, message = `status ${response.status}` } = answer;
-  if (response.ok && now !== undefined && ahead !== undefined) return { now, ahead };
+  const { now, ahead, runs, message = `status ${response.status}` } = answer;
+  if (response.ok && now !== undefined && ahead !== undefined)
+    return { now, ahead, ...(runs !== undefined && { runs }) };
   if (move === undefined)
     throw new CliError(`the API at ${url} has no clock that can be moved: it is no local stack`);
   throw new CliError(`the clock was not moved: ${message}`);

@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { WRITTEN_LIST as LIST } from "../../local/app/sources.ts";
 import { CliError } from "./cli-error.ts";
 
-/** Lists the files that were written, with the hashes of their contents. */
-const LIST = "written.json";
 /** Lambda runs its code as another user than the one who has packed it ("Deploy Node.js Lambda functions with .zip file archives"). */
 const READABLE = 0o644;
 

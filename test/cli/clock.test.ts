@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startReceiver } from "../support/receiver.ts";
 import { writeRunnerRecord } from "../support/runner-record.ts";
@@ -40,6 +41,49 @@ test("shows the clock, and moves it by at most a day in each call", async () => 
     lines: [{ now: "1970-01-03T01:00:00.000Z", ahead: 2 * DAY + 3_600_000 }],
   });
   expect(moves).toEqual([{ by: DAY }, { by: DAY }, { by: 3_600_000 }]);
+});
+
+/** A clock whose move ends with `finish`; until then it stands at noon, after three runs. */
+async function serveSlowClock() {
+  const { promise, resolve: finish } = Promise.withResolvers<void>();
+  let runs = 1;
+  const receiver = await startReceiver(async (_, response) => {
+    if (receiver.received.at(-1)?.method === "POST") {
+      runs = 4;
+      await promise;
+    }
+    response.end(JSON.stringify({ now: "2026-03-01T12:00:00.000Z", ahead: HOUR, runs }));
+  });
+  return { finish, receiver, env: { MINUTEHAND_URL: `http://127.0.0.1:${receiver.port}` } };
+}
+
+test("says while it moves the clock which time the clock is at, and how many jobs have run", async () => {
+  const { finish, receiver, env } = await serveSlowClock();
+  await using _ = receiver;
+  let waits = 0;
+  const wait = async () => {
+    await setTimeout(20);
+    if (++waits > 3) finish();
+  };
+  const { code, err } = await type(undefined, ["clock", "+1h"], { env, wait, clock: () => waits * 20_000 });
+  expect(code).toBe(0);
+  expect(err).toContain("the clock is at 2026-03-01T12:00:00.000Z: 3 runs of jobs so far\n");
+});
+
+test("at Ctrl-C ends the move, and says where the clock stands", async () => {
+  const { receiver, env } = await serveSlowClock();
+  await using _ = receiver;
+  const { code, err } = await type(undefined, ["clock", "+1h"], {
+    env,
+    wait: (_, interrupt) => {
+      interrupt();
+      return new Promise<void>(() => {});
+    },
+  });
+  expect({ code, err }).toEqual({
+    code: 130,
+    err: expect.stringContaining("the clock stopped at 2026-03-01T12:00:00.000Z\n"),
+  });
 });
 
 test("says in days, hours, minutes and seconds how far the clock is ahead", async () => {

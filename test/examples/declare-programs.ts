@@ -83,6 +83,20 @@ export function declareRuns(programs: Programs): void {
     expect({ printed, status }).toEqual({ printed: "", status: 0 });
     expect(job).toMatchObject({ state: "scheduled", lastError: widthError });
   });
+
+  test(`the ${language} worker pulls the topic of its argument, and says in a sentence that there is none`, async () => {
+    const api = createApi(createWorld({ topics: { photo: { consumer: "pull" } } }));
+    await using served = await serveInTrouble([], api);
+    await api.world.file({ topic: "photo", body: JSON.stringify(BODY) });
+    const [work, wrong] = await Promise.all(
+      ["photo", "none"].map((topic) =>
+        ended(start([...programs.command("worker"), served.url, topic, "--once"])),
+      ),
+    );
+    expect(work).toMatchObject({ printed: PRINTED, status: 0 });
+    expect(wrong).toMatchObject({ printed: "", status: 1 });
+    expect(wrong?.told).toMatch(/^[^\n]*none[^\n]*\n$/);
+  });
 }
 
 export function declareLeases(programs: Programs): void {

@@ -67,3 +67,47 @@ pythonTest(
     await eventually(async () => expect(lines.join("\n")).toContain("newer words"));
   },
 );
+
+pythonTest("a save of a function's file swaps this function only, without a synthesis", async () => {
+  const before = lines.length;
+  writeFileSync(join(root, "functions/later.py"), 'LATER = "a new file"\n');
+  writeFileSync(
+    FUNCTION,
+    "from later import LATER\n\n\ndef handler(job, context):\n    raise OSError(LATER)\n",
+  );
+  await eventually(async () => expect(lines.slice(before).join("\n")).toContain("reloaded receiptTarget in"));
+  expect(lines.slice(before).join("\n")).not.toContain("synthesising");
+});
+
+pythonTest("its traceback names the file from the project's folder", async () => {
+  const before = lines.length;
+  await file();
+  await eventually(async () => {
+    expect(lines.slice(before).join("\n")).toContain("OSError: a new file");
+    expect(lines.slice(before).join("\n")).toContain('File "functions/send_receipt.py", line 5');
+  });
+});
+
+pythonTest(
+  "only the settings synthesise: no other Python file does, and no folder of a template",
+  async () => {
+    const before = lines.length;
+    for (const folder of ["tests", "functions/tests", "deploy/functions/webhook"])
+      mkdirSync(join(root, folder), { recursive: true });
+    writeFileSync(join(root, "deploy/written.json"), "{}");
+    writeFileSync(join(root, "deploy/functions/webhook/chunk.mjs"), "");
+    for (const path of ["worker.py", "tests/test_clock.py", "functions/test_send.py", "functions/tests/x.py"])
+      writeFileSync(join(root, path), "import no_such_module\n");
+    // Its line comes after those of earlier saves.
+    writeFileSync(join(root, "functions/later.py"), 'LATER = "a marker"\n');
+    await eventually(async () =>
+      expect(lines.slice(before).join("\n")).toContain("reloaded receiptTarget in"),
+    );
+    expect(lines.slice(before).join("\n")).not.toContain("synthesising");
+    writeFileSync(join(root, "minutehand.json"), JSON.stringify({ ...CONFIG, stackName: "Other" }));
+    await eventually(async () =>
+      expect(lines.slice(before).join("\n")).toContain("saved minutehand.json: synthesising"),
+    );
+    expect(lines.slice(before).filter((line) => line.includes("reloaded"))).toHaveLength(1);
+  },
+);

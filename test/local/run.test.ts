@@ -80,6 +80,21 @@ test("a folder with minutehand.json and no cdk.json needs no --app", async () =>
   );
 });
 
+test("--config names another file than minutehand.json", async () => {
+  const bin = join(root, "node_modules", ".bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "minutehand"), '#!/bin/sh\necho "Error: ran $1 $2 $3"\nexit 3\n', { mode: 0o755 });
+  const { said } = start("--config", "my local.json");
+  expect(await once(runner, "close")).toEqual([1, null]);
+  expect(said()).toContain("Error: ran template --config my local.json\n");
+});
+
+test("--config and --app together are refused", async () => {
+  const { said } = start("--config", "local.json", "--app", "node app.ts");
+  expect(await once(runner, "close")).toEqual([2, null]);
+  expect(said()).toContain("minutehand: local takes either --app or --config, got both");
+});
+
 test("--debug prints the stack trace of a failure that the user can fix", async () => {
   const { said } = start("--debug");
   expect(await once(runner, "close")).toEqual([1, null]);

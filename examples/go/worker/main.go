@@ -1,4 +1,4 @@
-// Pulls the jobs of topic `thumbnail` over HTTP, one at a time: go run ./worker [URL] [--once]
+// Pulls the jobs of a topic over HTTP, one at a time: go run ./worker [URL] [TOPIC] [--once]. Without TOPIC: `thumbnail`
 //
 // Other workers do not get the job until its lease ends. While a job runs, the worker extends its lease. If this worker dies, the lease
 // ends and the run counts as a failed attempt.
@@ -24,10 +24,12 @@ import (
 )
 
 const (
-	topic       = "/topics/thumbnail"
 	waitSeconds = 20
 	extendBy    = 30
 )
+
+// The path of the topic.
+var topic = "/topics/thumbnail"
 
 // A lease ends after the topic's `ttr`, which is 30 seconds by default. Extend it well before.
 var extendEvery = seconds("EXTEND_EVERY", 10*time.Second)
@@ -50,6 +52,9 @@ func main() {
 	defer forget()
 	arguments := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(one string) bool { return one == "--once" })
 	url := cmp.Or(append(arguments, os.Getenv("MINUTEHAND_URL"))[0], "http://127.0.0.1:4500")
+	if len(arguments) > 1 {
+		topic = "/topics/" + arguments[1]
+	}
 	client, err := api.New(context.Background(), url)
 	if err == nil {
 		err = work(client, stopping, slices.Contains(os.Args, "--once"))

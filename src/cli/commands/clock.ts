@@ -4,10 +4,13 @@ import { DAY } from "../../core/constants.ts";
 import { parseDuration } from "../../general/times.ts";
 import { isLoopback } from "../../settings/loopback.ts";
 import { UsageError } from "../cli-error.ts";
+import { many } from "../columns.ts";
 import { examples } from "../examples.ts";
-import type { Open } from "../session.ts";
+import type { Open, Session } from "../session.ts";
 import { type ClockMove, callClock } from "../stack-clock.ts";
 
+/** How often the command asks where the clock is, ms. */
+const LOOK_EVERY = 1_000;
 const ABOUT = `
 Everything that is due until then happens in its order: jobs, retries, schedules, leases, ticks. The
 clock never goes back. It stays ahead when the stack starts again, until "minutehand local --reset".`;
@@ -20,18 +23,48 @@ export function addClock(program: Command, open: Open): void {
     .allowUnknownOption()
     .argument("[move]", 'how far, such as +1m, +1h or +7d, or "next-job"', moveIn)
     .action(async (move: ClockMove | undefined) => {
-      const { output, target } = open();
-      const { url } = await target();
+      const session = open();
+      const { output } = session;
+      const { url } = await session.target();
       if (!isLoopback(new URL(url).hostname))
         throw new UsageError(`clock needs a local stack: the clock of ${url} cannot be moved`);
-      let clock = await callClock(url);
-      for (const part of partsOf(move)) clock = await callClock(url, part);
+      const { runs: _, ...clock } = await moveClock(session, url, partsOf(move));
       const ahead = Math.round(clock.ahead / 1000) * 1000;
       const apart = ahead === 0 ? "the same time as" : `${lengthText(ahead)} ahead of`;
       await output.told(clock, `the clock of the local stack is at ${clock.now}, ${apart} this machine's`);
     });
   examples(command, ["minutehand clock +1h", "minutehand clock next-job", "minutehand clock"]);
   command.addHelpText("after", ABOUT);
+}
+
+/** Shows on stderr which time the clock has reached. At Ctrl-C it ends the move, and says where the clock stands. */
+async function moveClock(session: Session, url: string, moves: readonly ClockMove[]) {
+  const { progress, output, surroundings } = session;
+  const stopping = new AbortController();
+  let clock = await callClock(url);
+  const before = clock.runs ?? 0;
+  session.atInterrupt(async () => {
+    stopping.abort();
+    if (moves.length > 0) output.note(`the clock stopped at ${(await callClock(url)).now}`);
+  });
+  for (const move of moves) {
+    let isMoving = true;
+    const moved = callClock(url, move, stopping.signal).finally(() => {
+      isMoving = false;
+    });
+    const ended = moved.catch(() => {});
+    for (;;) {
+      await Promise.race([ended, surroundings.wait(LOOK_EVERY)]);
+      // After Ctrl-C the program ends by itself, with what it says then.
+      if (stopping.signal.aborted) await new Promise(() => {});
+      if (!isMoving) break;
+      const { now, runs = 0 } = await callClock(url);
+      progress.show(`the clock is at ${now}: ${many(runs - before, "run")} of jobs so far`);
+    }
+    clock = await moved;
+  }
+  progress.clear();
+  return clock;
 }
 
 function moveIn(text: string): ClockMove {

@@ -5,7 +5,7 @@ import { DATABASES, type Database } from "../../../local/processes/database.ts";
 import { DATA_FOLDER } from "../../../local/runner-record.ts";
 import { wholeNumber } from "../arguments.ts";
 import { judgeNode } from "../checks.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { type GlobalOptions, nameToAws } from "../session.ts";
 import type { Surroundings } from "../surroundings.ts";
@@ -15,6 +15,7 @@ import { CONFIG } from "./template.ts";
 
 type LocalFlags = {
   app?: string;
+  config?: string;
   watch: boolean;
   typeCheck: boolean;
   port: number;
@@ -42,6 +43,7 @@ export function addLocal(program: Command, surroundings: Surroundings): void {
       "--app <command>",
       "command that runs the CDK app (default: from cdk.json, else minutehand template)",
     )
+    .option("--config <file>", `JSON file to run instead of ${CONFIG}, without an app of the CDK`)
     .option("--no-watch", "do not reload functions when you save them")
     .option("--no-type-check", "do not look for type errors in the background")
     .option(
@@ -62,6 +64,7 @@ export function addLocal(program: Command, surroundings: Surroundings): void {
   examples(command, [
     "minutehand local",
     'minutehand local --app "node app.ts" --port 0',
+    "minutehand local --config local.json",
     "minutehand local --reset",
   ]);
   command.addHelpText("after", ABOUT);
@@ -69,10 +72,12 @@ export function addLocal(program: Command, surroundings: Surroundings): void {
 
 async function runStack(
   options: GlobalOptions,
-  { data, reset = false, ...flags }: LocalFlags,
+  { data, reset = false, app: given, config, ...flags }: LocalFlags,
   { nodeVersion, env, folder, wait }: Surroundings,
 ): Promise<void> {
   nameToAws(options, env);
+  if (given !== undefined && config !== undefined)
+    throw new UsageError("local takes either --app or --config, got both");
   const { result, todo } = judgeNode(nodeVersion);
   if (result !== "ok") throw new CliError(`${todo}, got ${nodeVersion}`);
   // Load the runner only after the check, because it imports modules that an older Node does not have.
@@ -85,13 +90,15 @@ async function runStack(
     return unfinishedTexts(unfinished, data === DATA_FOLDER ? {} : { url }, {});
   };
   const { stack, debug = false } = options;
-  const app = flags.app ?? plainApp(folder);
+  const app = given ?? plainApp(folder, config);
   const named = { ...flags, ...(app && { app }), dataDir: data, stack };
   await runLocal({ ...named, reset, debug, defaultUrl: LOCAL_URL, console, beforeStop });
 }
 
-/** A folder with the file of `minutehand template` and without an app of the CDK runs that file. */
-function plainApp(folder: string): string | undefined {
+/** `config`: the file that is named. A folder with the file of `minutehand template` and without an app of the CDK runs that file. */
+function plainApp(folder: string, config: string | undefined): string | undefined {
+  // The shell runs the command, so a name with a blank needs quotes.
+  if (config !== undefined) return `minutehand template --config "${config}"`;
   const has = (name: string) => existsSync(join(folder, name));
   return !has("cdk.json") && has(CONFIG) ? "minutehand template" : undefined;
 }

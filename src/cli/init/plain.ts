@@ -34,7 +34,8 @@ export function planPlain(topics: readonly string[], { read }: Folder): PlainPla
       "npx minutehand local",
       `npx minutehand enqueue ${topic} --delay 5 --body '{"id": "17"}'`,
       `curl http://127.0.0.1:4500/topics/${topic}/receive -d '{"waitSeconds": 20}'`,
-      `cp ${EXAMPLES}/api.py ${EXAMPLES}/worker.py .    # a worker in Python, for your TOPIC`,
+      `cp ${EXAMPLES}/api.py ${EXAMPLES}/worker.py .    # a worker in Python: put your work into make_thumbnail`,
+      `python3 worker.py http://127.0.0.1:4500 ${topic}`,
     ],
   };
 }

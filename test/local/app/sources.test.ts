@@ -32,3 +32,10 @@ test("only code counts, and neither tests, packages, build output nor hidden fol
     ["app.ts", "lambda/mail.py", "src/a/b.mjs"].map((path) => join(root, path)),
   );
 });
+
+test("tests of Python count as little as others, nor do virtual environments and what `template --out` has written", () => {
+  write("functions/send.py", "functions/test_send.py", "functions/send_test.py", "conftest.py");
+  write("tests/test_clock.py", "tests/clock.py", "venv/lib/x.py", "functions/__pycache__/x.py");
+  write("build/deploy/written.json", "build/deploy/functions/webhook/index.mjs");
+  expect(codeFiles(root)).toEqual([join(root, "functions/send.py")]);
+});
