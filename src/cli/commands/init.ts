@@ -16,7 +16,7 @@ Node's own. The code is an ES module or CommonJS, as your package. It adds missi
 to package.json, and missing lines to .gitignore and tsconfig.json. It overwrites no file. It refuses
 a topic that topics.ts has with another body than { id: string } and that lacks its handler or test.
 
-With --template it writes minutehand.json alone, for programs in any language that pull their jobs.`;
+With --template it writes minutehand.json and .gitignore, for programs in any language that pull their jobs.`;
 
 type Flags = { topic?: string[]; template?: true } & Asked;
 
@@ -62,7 +62,7 @@ export function addInit(program: Command, open: Open): void {
 }
 
 async function initPlain(session: Session, topics: readonly string[], folder: Folder): Promise<void> {
-  const plan = planPlain([...new Set(topics)], folder);
+  const plan = withManifest(() => planPlain([...new Set(topics)], folder));
   writeFiles(session.surroundings.folder, plan);
   const { write, change, kept, next } = plan;
   const found = { app: "template" };
