@@ -74,6 +74,8 @@ const API: Names<NonNullable<PlainConfig["api"]>> = {
 const TARGET: Names<TargetConfig> = { arn: true, timeout: true, localHandler: true };
 export const TARGET_NAMES: readonly string[] = Object.keys(TARGET);
 const TEXTS = ["table", "eventBus", "encryptionKey", "alarmTopic"] as const;
+const FLAGS = ["tracing", "dashboard", "removable"] as const;
+const OWN_ARNS = ["encryptionKey", "alarmTopic"] as const;
 /** The forms of the ARNs. The CDK's errors for them do not name the property. */
 const ARNS = {
   target: ["lambda", "function:", "receipt"],
@@ -113,27 +115,14 @@ export function configFaults(given: unknown): string[] {
         allowed: "a letter, then letters, digits and -, at most 128",
       },
       ...objects.map((name) => objectCheck(name, config[name] ?? {})),
-      // Text such as "no" would be taken for true.
-      ...(["tracing", "dashboard", "removable"] as const).map((name) => ({
-        holds: ["undefined", "boolean"].includes(typeof config[name]),
-        rule: `${name} must be true or false`,
-        actual: config[name],
-        allowed: "a value without quotes",
-      })),
+      ...FLAGS.map((name) => flagCheck(name, config[name])),
       ...inside("topics", config.topics),
       ...inside("schedules", config.schedules),
       ...inside("targets", config.targets),
       ...TEXTS.map((name) => textCheck(name, config[name] ?? "")),
-      ...(["encryptionKey", "alarmTopic"] as const).map((name) =>
-        arnCheck(name, name, config[name] || undefined),
-      ),
+      ...OWN_ARNS.map((name) => arnCheck(name, name, config[name] || undefined)),
       ...targets.flatMap(([topic, target]) => targetChecks(`targets.${topic}`, Object(target))),
-      ...Object.entries(Object(config.handlers)).map(([topic, file]) => ({
-        holds: typeof file === "string",
-        rule: `handlers.${topic} must be the path of a file`,
-        actual: file,
-        allowed: "text",
-      })),
+      ...Object.entries(Object(config.handlers)).map(([topic, file]) => fileCheck(topic, file)),
     ],
     shown,
   );
@@ -193,6 +182,17 @@ function targetChecks(at: string, { arn, localHandler }: Readonly<Record<string,
   // This machine does not read the ARN of a function whose code it has.
   const form = localHandler === undefined ? [arnCheck(`${at}.arn`, "target", arn)] : [];
   return [textCheck(`${at}.arn`, arn), ...form, handler];
+}
+
+function fileCheck(topic: string, file: unknown): Check {
+  const rule = `handlers.${topic} must be the path of a file`;
+  return { holds: typeof file === "string", rule, actual: file, allowed: "text" };
+}
+
+/** Text such as "no" would be taken for true. */
+function flagCheck(at: string, actual: unknown): Check {
+  const holds = actual === undefined || typeof actual === "boolean";
+  return { holds, rule: `${at} must be true or false`, actual, allowed: "a value without quotes" };
 }
 
 function textCheck(at: string, actual: unknown): Check {

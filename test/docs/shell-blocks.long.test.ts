@@ -100,6 +100,15 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
   },
 };
 
+/** Names that the pages use without saying where they come from. */
+const NAMES = {
+  ...{ TABLE: "t", QUEUE_URL: "q", FUNCTION: "f", MESSAGE: "{}", DLQ_ARN: "a", LOG: "l", DLQ_URL: "d" },
+  ...{ EVENTS_URL: "e", EVENTS_DLQ: "e", EVENTS_DLQ_ARN: "e" },
+  ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
+  ...{ SQS: "http://127.0.0.1:4501", SECRETS: "http://127.0.0.1:4502/key" },
+  ...{ SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
+};
+
 let folder: string;
 let api: ServedApi;
 let env: Record<string, string>;
@@ -107,13 +116,7 @@ let env: Record<string, string>;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "minutehand-docs-"));
   mkdirSync(join(folder, "bin"));
-  // What the blocks of a page have installed and written before.
-  mkdirSync(join(folder, "node_modules"));
-  symlinkSync(ROOT, join(folder, "node_modules", "minutehand"));
-  writeFileSync(
-    join(folder, "minutehand.json"),
-    JSON.stringify({ topics: { thumbnail: { consumer: "pull" } } }),
-  );
+  writeInstalled();
   for (const name of PROGRAMS) symlinkSync(pathOf(name), join(folder, "bin", name));
   api = await serveApi(createApi(createWorld({ topics: TOPICS })));
   env = {
@@ -128,26 +131,7 @@ beforeEach(async () => {
     SECRET_TEXT: SECRET,
     ID: String((await api.file({ topic: "reminders" })).id),
     RECEIPT: await pulled(api),
-    ...{
-      TABLE: "t",
-      QUEUE_URL: "q",
-      FUNCTION: "f",
-      MESSAGE: "{}",
-      DLQ_ARN: "a",
-      LOG: "l",
-      DLQ_URL: "d",
-      EVENTS_URL: "e",
-      EVENTS_DLQ: "e",
-      EVENTS_DLQ_ARN: "e",
-    },
-    ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
-    ...{
-      SQS: "http://127.0.0.1:4501",
-      SECRETS: "http://127.0.0.1:4502/key",
-      SECRET: "s",
-      SECRET_ARN: "arn",
-      OLD_VERSION: "v",
-    },
+    ...NAMES,
   };
   await api.call("PUT", "/schedules/daily-report", {
     body: { topic: "reminders", body: 1, expression: "rate(1 day)" },
@@ -178,6 +162,16 @@ test.each(blocks().filter(({ kind }) => kind === "sh"))("$page:$line can be type
   });
   expect(faults).toEqual([]);
 });
+
+/** Writes what earlier blocks of a page have installed and written. */
+function writeInstalled(): void {
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(ROOT, join(folder, "node_modules", "minutehand"));
+  writeFileSync(
+    join(folder, "minutehand.json"),
+    JSON.stringify({ topics: { thumbnail: { consumer: "pull" } } }),
+  );
+}
 
 const TOPICS = {
   reminders: {},
