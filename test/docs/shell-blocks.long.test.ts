@@ -100,10 +100,10 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
   },
 };
 
-/** Names that the pages use without saying where they come from. */
-const NAMES = {
-  ...{ TABLE: "t", QUEUE_URL: "q", FUNCTION: "f", MESSAGE: "{}", DLQ_ARN: "a", LOG: "l", DLQ_URL: "d" },
-  ...{ EVENTS_URL: "e", EVENTS_DLQ: "e", EVENTS_DLQ_ARN: "e" },
+/** What a page lets its reader set, or sets in an earlier block. */
+const GIVEN = {
+  ...{ TABLE: "t", QUEUE_URL: "q", FUNCTION: "f", MESSAGE: "{}", LOG: "l" },
+  ...{ DLQ_URL: "d", DLQ_ARN: "a", EVENTS_URL: "e", EVENTS_DLQ: "e", EVENTS_DLQ_ARN: "e" },
   ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
   ...{ SQS: "http://127.0.0.1:4501", SECRETS: "http://127.0.0.1:4502/key" },
   ...{ SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
@@ -131,7 +131,7 @@ beforeEach(async () => {
     SECRET_TEXT: SECRET,
     ID: String((await api.file({ topic: "reminders" })).id),
     RECEIPT: await pulled(api),
-    ...NAMES,
+    ...GIVEN,
   };
   await api.call("PUT", "/schedules/daily-report", {
     body: { topic: "reminders", body: 1, expression: "rate(1 day)" },
