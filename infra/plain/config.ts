@@ -74,6 +74,14 @@ const API: Names<NonNullable<PlainConfig["api"]>> = {
 const TARGET: Names<TargetConfig> = { arn: true, timeout: true, localHandler: true };
 export const TARGET_NAMES: readonly string[] = Object.keys(TARGET);
 const TEXTS = ["table", "eventBus", "encryptionKey", "alarmTopic"] as const;
+const FLAGS = ["tracing", "dashboard", "removable"] as const;
+const OWN_ARNS = ["encryptionKey", "alarmTopic"] as const;
+/** The forms of the ARNs. The CDK's errors for them do not name the property. */
+const ARNS = {
+  target: ["lambda", "function:", "receipt"],
+  encryptionKey: ["kms", "key/", "1234abcd-12ab-34cd-56ef-1234567890ab"],
+  alarmTopic: ["sns", "", "on-call"],
+} as const;
 export const DEFAULT_STACK = "Minutehand";
 /** "Stack name", AWS CloudFormation User Guide. */
 const STACK_NAME = /^[A-Za-z][A-Za-z0-9-]{0,127}$/;
@@ -107,17 +115,14 @@ export function configFaults(given: unknown): string[] {
         allowed: "a letter, then letters, digits and -, at most 128",
       },
       ...objects.map((name) => objectCheck(name, config[name] ?? {})),
+      ...FLAGS.map((name) => flagCheck(name, config[name])),
       ...inside("topics", config.topics),
       ...inside("schedules", config.schedules),
       ...inside("targets", config.targets),
       ...TEXTS.map((name) => textCheck(name, config[name] ?? "")),
+      ...OWN_ARNS.map((name) => arnCheck(name, name, config[name] || undefined)),
       ...targets.flatMap(([topic, target]) => targetChecks(`targets.${topic}`, Object(target))),
-      ...Object.entries(Object(config.handlers)).map(([topic, file]) => ({
-        holds: typeof file === "string",
-        rule: `handlers.${topic} must be the path of a file`,
-        actual: file,
-        allowed: "text",
-      })),
+      ...Object.entries(Object(config.handlers)).map(([topic, file]) => fileCheck(topic, file)),
     ],
     shown,
   );
@@ -174,7 +179,20 @@ function targetChecks(at: string, { arn, localHandler }: Readonly<Record<string,
     actual: localHandler,
     allowed: "text such as functions/send.handler",
   };
-  return [textCheck(`${at}.arn`, arn), handler];
+  // This machine does not read the ARN of a function whose code it has.
+  const form = localHandler === undefined ? [arnCheck(`${at}.arn`, "target", arn)] : [];
+  return [textCheck(`${at}.arn`, arn), ...form, handler];
+}
+
+function fileCheck(topic: string, file: unknown): Check {
+  const rule = `handlers.${topic} must be the path of a file`;
+  return { holds: typeof file === "string", rule, actual: file, allowed: "text" };
+}
+
+/** Text such as "no" would be taken for true. */
+function flagCheck(at: string, actual: unknown): Check {
+  const holds = actual === undefined || typeof actual === "boolean";
+  return { holds, rule: `${at} must be true or false`, actual, allowed: "a value without quotes" };
 }
 
 function textCheck(at: string, actual: unknown): Check {
@@ -187,5 +205,16 @@ function textCheck(at: string, actual: unknown): Check {
     rule: `${at} must be text, or name a parameter of the template`,
     actual,
     allowed: 'such as { "parameter": "AlarmTopicArn" }, with letters and digits',
+  };
+}
+
+function arnCheck(at: string, of: keyof typeof ARNS, actual: unknown): Check {
+  const [service, kind, example] = ARNS[of];
+  const form = new RegExp(`^arn:[^:]+:${service}:[^:]*:[^:]*:${kind}.`);
+  return {
+    holds: typeof actual !== "string" || form.test(actual),
+    rule: `${at} must be an ARN of ${service}`,
+    actual,
+    allowed: `such as arn:aws:${service}:eu-central-1:111122223333:${kind}${example}`,
   };
 }

@@ -15,6 +15,7 @@ import { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
+import { messageOf } from "../../src/core/errors.ts";
 import { API_OUTPUT, DASHBOARD_OUTPUT, TABLE_OUTPUT } from "../../src/settings/stack-outputs.ts";
 import { DelayQueue, OF_FILE } from "../delay-queue.ts";
 import { DEFAULT_STACK, deployedConfig, type PlainConfig, type TextOrParameter } from "./config.ts";
@@ -112,17 +113,28 @@ function declareQueue(stack: Stack, config: PlainConfig, folder: string): Map<st
   for (const [topic, { arn, timeout, localHandler: handler }] of Object.entries(targets)) {
     const fn =
       handler === undefined
-        ? LambdaFunction.fromFunctionArn(stack, `Function-${topic}`, textOf(arn))
+        ? named(`targets.${topic}.arn`, () =>
+            LambdaFunction.fromFunctionArn(stack, `Function-${topic}`, textOf(arn)),
+          )
         : localFunction(stack, topic, { handler, folder, timeout });
-    queue.addTarget(topic, fn, { timeout });
+    named(`targets.${topic}`, () => queue.addTarget(topic, fn, { timeout }));
   }
   const topics = new Map<string, string>();
   for (const [topic, file] of Object.entries(handlers)) {
-    const fn = queue.addHandler(topic, resolve(folder, file));
+    const fn = named(`handlers.${topic}`, () => queue.addHandler(topic, resolve(folder, file)));
     topics.set(stack.getLogicalId(fn.node.defaultChild as CfnFunction), topic);
   }
   nameOutputs(stack, queue, config);
   return topics;
+}
+
+/** Names the property of the file in an error that names only constructs, which the file does not have. */
+function named<T>(property: string, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    throw new Error(`${property}: ${messageOf(error)}`, { cause: error });
+  }
 }
 
 /** Answers a function that gives a text, or the token of a parameter. Several settings may share a parameter. */

@@ -25,7 +25,7 @@ export function unknownNames(
 }
 
 /** Suggests the known name that begins with `name`, or else the nearest one if edits of at most half of the letters lead to it. */
-function hint(name: string, known: readonly string[]): string {
+export function hint(name: string, known: readonly string[]): string {
   const nearest = known.find((other) => other.startsWith(name)) ?? closest(name, known);
   const isNear =
     nearest.startsWith(name) || distance(name, nearest) <= Math.max(name.length, nearest.length) / 2;

@@ -4,7 +4,7 @@ import { BATCH_BYTES } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { parseJson } from "../core/json.ts";
 import { actingFor } from "../protocol/policy.ts";
-import { refusal, ruleOf } from "./issues.ts";
+import { HEADERS, refusal, ruleOf } from "./issues.ts";
 import { reasoned } from "./parameters.ts";
 import type { Bindings, Call, HttpRequest, Route, Service } from "./route.ts";
 
@@ -37,7 +37,7 @@ export function readCall(
     path: request.path,
     params: validate(route.params ?? NOTHING, params, "the path"),
     query,
-    headers: route.headers && validate(route.headers, headersOf(request), "the headers"),
+    headers: route.headers && validate(route.headers, headersOf(request), HEADERS),
     body: route.body && validate(route.body, bodyOf(text, route), "the request"),
     text,
     signal: request.signal,

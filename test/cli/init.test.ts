@@ -593,6 +593,21 @@ describe("with --template", () => {
     expect(existsSync(join(deploy, "template.json"))).toBe(true);
   });
 
+  test("it names the packages to install that package.json lacks", async () => {
+    const { out } = await plain();
+    for (const name of ["aws-cdk-lib", "constructs", "fauxqs"])
+      expect(out).toMatch(new RegExp(`\n  npm install --save-dev .*\\b${name}@`));
+    write("package.json", JSON.stringify({ devDependencies: { "aws-cdk-lib": "2", constructs: "10" } }));
+    expect((await plain()).out).toMatch(/\n {2}npm install --save-dev fauxqs@\S+\n/);
+    write(
+      "package.json",
+      JSON.stringify({ devDependencies: { "aws-cdk-lib": "2", constructs: "10", fauxqs: "2" } }),
+    );
+    expect((await plain()).out).toContain("Next:\n\n  npx minutehand local\n");
+    write("package.json", "[]");
+    expect(await plain()).toMatchObject({ code: 1, err: expect.stringContaining("package.json must be") });
+  });
+
   test("its example of a worker is in the package", () => {
     for (const file of ["api.py", "worker.py"])
       expect(existsSync(join(import.meta.dirname, "../../examples/python", file))).toBe(true);

@@ -213,3 +213,45 @@ botocoreTest("the page's move in Python takes schedules by the client of the AWS
   expect(await jobOf("order-18")).toMatchObject({ state: "scheduled", body: "order 18" });
   expect(await jobOf("order-19")).toMatchObject({ state: "cancelled" });
 });
+
+/** What the first page needs of the package `requests`, which a machine may not have. */
+const REQUESTS = `
+import json, urllib.request
+
+class Answer:
+    def __init__(self, response):
+        self.status, self.text = response.status, response.read()
+
+    def raise_for_status(self):
+        assert 200 <= self.status < 300
+
+    def json(self):
+        return json.loads(self.text)
+
+def send(method, url, body, timeout):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"content-type": "application/json"}, method=method)
+    return Answer(urllib.request.urlopen(request, timeout=timeout))
+
+def post(url, json, timeout):
+    return send("POST", url, json, timeout)
+
+def delete(url, timeout):
+    return send("DELETE", url, None, timeout)
+`;
+
+pythonTest("the Python of the page for any language files a job and cancels it by its key", async () => {
+  await using api = await serveApi(createApi(createWorld({ topics: { thumbnail: { consumer: "pull" } } })));
+  const found = blocks().filter(
+    ({ page, kind }) => page === "docs/guides/any-language.md" && kind === "python",
+  );
+  expect(found).toHaveLength(1);
+  const folder = join(FOLDER, "any-language");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "requests.py"), REQUESTS);
+  const program = (found[0]?.text ?? "").replace("http://127.0.0.1:4500", api.url);
+  const { stdout } = await promisify(execFile)("python3", ["-c", program], { cwd: folder, timeout: 60_000 });
+  const { json } = await api.call("GET", "/topics/thumbnail/jobs/dog.png");
+  expect(json).toMatchObject({ state: "cancelled", body: { image: "dog.png", width: 120 } });
+  expect(stdout).toBe(`${json.id} is due at ${json.dueAt}\ncancelled\n`);
+});

@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
@@ -20,7 +28,7 @@ import { blocks, ROOT } from "./blocks.ts";
 import { commandFault } from "./command-fault.ts";
 
 /** The programs of this machine that a block finds. A block that needs another program fails. */
-const PROGRAMS = ["bash", "cat", "curl", "date", "node", "openssl", "sort", "uniq"];
+const PROGRAMS = ["bash", "cat", "cp", "curl", "date", "node", "openssl", "sort", "uniq"];
 const SECRET = Buffer.alloc(33, 7).toString("base64");
 
 /**
@@ -87,7 +95,8 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
   },
   minutehand: commandFault,
   python3([file = ""]) {
-    return existsSync(join(ROOT, "examples", file)) ? undefined : "no such file";
+    const isThere = [folder, join(ROOT, "examples")].some((parent) => existsSync(join(parent, file)));
+    return isThere ? undefined : "no such file";
   },
 };
 
@@ -107,6 +116,7 @@ let env: Record<string, string>;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "minutehand-docs-"));
   mkdirSync(join(folder, "bin"));
+  writeInstalled();
   for (const name of PROGRAMS) symlinkSync(pathOf(name), join(folder, "bin", name));
   api = await serveApi(createApi(createWorld({ topics: TOPICS })));
   env = {
@@ -153,12 +163,23 @@ test.each(blocks().filter(({ kind }) => kind === "sh"))("$page:$line can be type
   expect(faults).toEqual([]);
 });
 
+/** Writes what earlier blocks of a page have installed and written. */
+function writeInstalled(): void {
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(ROOT, join(folder, "node_modules", "minutehand"));
+  writeFileSync(
+    join(folder, "minutehand.json"),
+    JSON.stringify({ topics: { thumbnail: { consumer: "pull" } } }),
+  );
+}
+
 const TOPICS = {
   reminders: {},
   "order-timeout": {},
   reminder: {},
   refund: {},
   work: { consumer: "pull" },
+  thumbnail: { consumer: "pull" },
   callbacks: { webhook: { allowHttp: true, allowHosts: ["127.0.0.1"] } },
 } as const;
 

@@ -28,13 +28,13 @@ async function play(kind: string, file: string, programOf: (folder: string, gate
   const folder = join(FOLDER, kind);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, file), found[0]?.text ?? "");
-  const api = createApi(createWorld({ topics: { reminders: {} } }));
+  const api = createApi(createWorld({ topics: { "order-timeout": {} } }));
   await using gateway = await serveGateway(api);
   const [command, ...args] = programOf(folder, gateway);
   const env = { ...process.env, ...gateway.env, URL: gateway.url };
   const { stdout } = await promisify(execFile)(command, args, { cwd: folder, env });
-  const { json } = await api.call("GET", `/topics/reminders/jobs/from-${kind}`);
-  expect(json).toMatchObject({ state: "scheduled", body: { text: "call Ada" } });
+  const { json } = await api.call("GET", `/topics/order-timeout/jobs/from-${kind}`);
+  expect(json).toMatchObject({ state: "scheduled", body: { id: "17" } });
   expect(stdout).toContain(json.id);
   expect(gateway.received).toHaveLength(1);
   for (const call of gateway.received) expectSigned(call);

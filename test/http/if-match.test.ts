@@ -184,9 +184,10 @@ test("a refused tag of an unchanged job is not called a change", async () => {
     expect(await cancelIt(tag)).toBe(
       `job ${id} is not as If-Match says: it has revision 0 now. Read the job again, and send its ETag; a tag that begins with W/ names no revision`,
     );
-  expect(await cancelIt("*, *")).toBe(
-    'if-match must be one * or entity tags in quotes, such as "3", got "*, *"',
-  );
+  const RULE = 'if-match must be one * or entity tags in quotes, such as "3"';
+  expect(await cancelIt("*, *")).toBe(`${RULE}, got *, *`);
+  expect(await cancelIt("3")).toBe(`${RULE}, got 3`);
+  expect(await cancelIt("")).toBe(`${RULE}, got ""`);
 });
 
 test("a cancel with the revision that a move has raised is made, and one write later another is refused", async () => {

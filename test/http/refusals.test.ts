@@ -198,6 +198,26 @@ test("a refusal names each field that broke a rule", async () => {
   expect(json.detail).toMatch(/; and 1 more$/);
 });
 
+test("a refusal names each unknown field, also of a job of a batch", async () => {
+  const { call } = createApi();
+  const { json } = await call("POST", "/jobs", {
+    body: { ...job, delay: -1, dalay: 1, eta: 2, nonsense: 3 },
+  });
+  expect(json.errors).toEqual([
+    { path: "delay", message: expect.stringMatching(/^must be/) },
+    { path: "dalay", message: 'is unknown (did you mean "delay"?)' },
+    { path: "eta", message: 'is unknown (did you mean "dueAt"?)' },
+    { path: "nonsense", message: "is unknown" },
+  ]);
+  const many = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`x${i}`, 1]));
+  const filed = await call("POST", "/jobs/batch", { body: { jobs: [{ ...job, countdown: 60 }], ...many } });
+  expect(filed.json).toMatchObject({ errors: [{ path: "x0" }, ...Array(9).fill({})], moreErrors: 2 });
+  const nested = await call("POST", "/jobs/bulk", {
+    body: { action: "cancel", topic: "orders", filter: { nope: 1 } },
+  });
+  expect(nested.json.errors).toMatchObject([{ path: expect.stringMatching(/filter/) }]);
+});
+
 test("a refused name of a header is told as such, and the rule of their size only if they are too long", async () => {
   const { call } = createApi();
   const told = async (headers: unknown) =>

@@ -118,10 +118,22 @@ const FILINGS: Case[] = [
     { body: job, headers: { "idempotency-key": "" } },
   ],
   bad("both delay and dueAt", "exactly one of delay and dueAt", { dueAt: "2026-03-01T12:00:00Z" }),
-  bad("unknown fields", 'the request has unknown "more", "Topic"; allowed are topic, body, delay', {
-    more: 1,
-    Topic: 2,
-  }),
+  bad(
+    "unknown fields",
+    'the request has unknown "more", "Topic" (did you mean "topic"?); allowed are topic, body, delay',
+    { more: 1, Topic: 2 },
+  ),
+  bad(
+    "misspelt fields",
+    'unknown "dalay" (did you mean "delay"?), "max_attempts" (did you mean "maxAttempts"?); allowed',
+    { dalay: 1, max_attempts: 2 },
+  ),
+  bad(
+    "fields of Celery",
+    'unknown "countdown" (did you mean "delay"?), "eta" (did you mean "dueAt"?); allowed',
+    { countdown: 60, eta: "2026-03-01T12:00:00Z" },
+  ),
+  bad("a long unknown field", "(400,000 characters); allowed are topic", { ["dela".repeat(100_000)]: 1 }),
   bad("a topic of capitals", 'topic must be 1 to 50 characters of a-z, 0-9 and -, got "Orders"', {
     topic: "Orders",
   }),

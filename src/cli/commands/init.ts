@@ -17,7 +17,7 @@ to package.json, and missing lines to .gitignore and tsconfig.json. It overwrite
 topic is added to the topics.ts and the app that init wrote, unless their shape has changed. It refuses
 a topic that topics.ts has with another body than { id: string } and that lacks its handler or test.
 
-With --template it writes minutehand.json alone, for programs in any language that pull their jobs.`;
+With --template it writes minutehand.json and .gitignore, for programs in any language that pull their jobs.`;
 
 type Flags = { topic?: string[]; template?: true } & Asked;
 
@@ -63,7 +63,7 @@ export function addInit(program: Command, open: Open): void {
 }
 
 async function initPlain(session: Session, topics: readonly string[], folder: Folder): Promise<void> {
-  const plan = planPlain([...new Set(topics)], folder);
+  const plan = withManifest(() => planPlain([...new Set(topics)], folder));
   writeFiles(session.surroundings.folder, plan);
   const { write, change, kept, next } = plan;
   const found = { app: "template" };

@@ -4,8 +4,8 @@ import { UsageError } from "../cli-error.ts";
 import { CONFIG } from "../commands/template.ts";
 import { json } from "./files.ts";
 import { VERSIONS } from "./manifest.ts";
-import type { Plan } from "./plan.ts";
-import type { Folder } from "./project.ts";
+import { manifestIn, type Plan } from "./plan.ts";
+import { type Folder, packagesOf } from "./project.ts";
 import { withIgnored } from "./settings.ts";
 
 export type PlainPlan = Pick<Plan, "write" | "change" | "kept" | "next">;
@@ -14,8 +14,9 @@ const SCHEMA = "./node_modules/minutehand/docs/reference/minutehand.schema.json"
 const PACKAGES = ["aws-cdk-lib", "constructs", "fauxqs"];
 const EXAMPLES = "node_modules/minutehand/examples/python";
 
-/** Throws a `UsageError` in a folder that has another app. */
-export function planPlain(topics: readonly string[], { read }: Folder): PlainPlan {
+/** Throws a `UsageError` in a folder that has another app, and a `SyntaxError` if package.json is not a JSON object. */
+export function planPlain(topics: readonly string[], folder: Folder): PlainPlan {
+  const { read } = folder;
   if (read("cdk.json") !== undefined)
     throw new UsageError("--template is for a folder without an app of the CDK, and this one has cdk.json");
   const [topic = ""] = topics;
@@ -25,12 +26,15 @@ export function planPlain(topics: readonly string[], { read }: Folder): PlainPla
     ".gitignore": withIgnored(read(".gitignore")),
   };
   const all = Object.entries(files);
+  const present = packagesOf(manifestIn(folder));
+  const missing = PACKAGES.filter((name) => !(name in present));
+  const install = missing.map((name) => `${name}@${VERSIONS[name]}`).join(" ");
   return {
     write: Object.fromEntries(all.filter(([path]) => read(path) === undefined)),
     change: Object.fromEntries(all.filter(([path, text]) => ![undefined, text].includes(read(path)))),
     kept: all.filter(([path, text]) => read(path) === text).map(([path]) => path),
     next: [
-      `npm install --save-dev ${PACKAGES.map((name) => `${name}@${VERSIONS[name]}`).join(" ")}`,
+      ...(missing.length > 0 ? [`npm install --save-dev ${install}`] : []),
       "npx minutehand local",
       `npx minutehand enqueue ${topic} --delay 5 --body '{"id": "17"}'`,
       `curl http://127.0.0.1:4500/topics/${topic}/receive -d '{"waitSeconds": 20}'`,

@@ -5,7 +5,7 @@ import { code, table } from "../markdown.ts";
 /** The meaning of each code. The type makes a code without a meaning a compile error. */
 const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "bad-request":
-    "The request breaks a rule, and `detail` names it. If fields of the request are at fault, `errors` lists the first ten rules, each with its field; it is absent for a body that is not JSON, a `callbackUrl`, a receipt, or a name that is given twice. Nothing was done.",
+    "The request breaks a rule, and `detail` names it. If fields of the request are at fault, `errors` lists the first ten rules, each with the path of its field, which may be a field that does not exist; it is absent for a body that is not JSON, a `callbackUrl`, a receipt, or a name that is given twice. Nothing was done.",
   "unknown-topic": "No topic of this name is deployed.",
   "job-not-found":
     "There is no such job, or it ended so long ago that it was deleted (`retention`, `deadRetention`).",
@@ -17,7 +17,7 @@ const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   "job-finished": "Too late to cancel or move: the job has ended.",
   "job-not-dead": "Only a dead job can be dismissed. `state` says what the job is.",
   "untracked-topic":
-    "The jobs of an untracked topic only run, are retried, or fail. `message` names what was refused. See [untracked topics](tracking.md).",
+    "The jobs of an untracked topic only run, are retried, or fail. `detail` names what was refused. See [untracked topics](tracking.md).",
   "not-a-pull-topic": "The topic is not a pull topic. `receive` and receipts are only for pull topics.",
   "runaway-chain":
     "The handlers of one chain have filed all jobs of this day that `maxFiledPerChain` allows. This call filed nothing. `first` is the id of the chain's first job, `generation` says how many handlers stand between that job and this one. See [chains](../guides/enqueue.md#jobs-that-file-jobs).",
