@@ -195,11 +195,24 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   const notPlayed = describeNotPlayed(stack);
   for (const line of notPlayed) log.say(line);
 
-  const { guard, record } = app;
+  const { guard } = app;
   const variables = variablesOf(app);
   const functions = createFunctions(stack, { guard, variables, clock, addLine: log.add, root });
   teardown.add(() => functions.stop());
   const triggers = triggersOf(app, stack, functions, sqs);
+  const advising = await startAdvising(app, stack, sqs, notPlayed);
+  reloadAfterSaves(app, synthesised, { sqs, functions, onReloaded: advising.follow });
+  // The caller prints next that the stack is up.
+  log.flush();
+  return describeStack(app, stack, functions, triggers.fireRules);
+}
+
+async function startAdvising(
+  { record, log, teardown }: App,
+  stack: StackSpec,
+  sqs: SQSClient,
+  notPlayed: readonly string[],
+) {
   const advising = await adviseRegularly(stack, {
     countMessages: (queue) => countMessages(queue, sqs),
     onAdvice: (advice) => record.warn([...notPlayed, ...advice]),
@@ -210,10 +223,7 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
     // A check may still be under way. It must not write the record again after `folder.release` has deleted it.
     record.stop();
   });
-  reloadAfterSaves(app, synthesised, { sqs, functions, onReloaded: advising.follow });
-  // The caller prints next that the stack is up.
-  log.flush();
-  return describeStack(app, stack, functions, triggers.fireRules);
+  return advising;
 }
 
 function triggersOf(app: App, stack: StackSpec, functions: StackFunctions, sqs: SQSClient): Triggers {

@@ -1,4 +1,5 @@
 import { formatLogLine } from "../log-lines.ts";
+import type { FunctionError } from "../processes/function-process.ts";
 import type { RunnerLog } from "../runner-log.ts";
 import { displayName } from "../template/display-name.ts";
 import type { FunctionSpec, StackSpec } from "../template/resources.ts";
@@ -51,12 +52,8 @@ export function createFunctions(
     invoke: async (pool, event, caller) => {
       const outcome = await flow.count(() => pool.invoke(event, caller));
       if (outcome.outcome !== "returned") {
-        const { errorType, errorMessage, thrown } = outcome.error;
-        // The message of a Python error is often no sentence: that of a KeyError is the key.
-        const isRaised = pool.spec.isPython && thrown !== undefined;
-        const message = isRaised ? [errorType, errorMessage].filter(Boolean).join(": ") : errorMessage;
-        const record = JSON.stringify({ level: "ERROR", message, thrown });
-        onLine(pool.spec.logicalId, record, pool.spec.codeDir, clock.now());
+        const { logicalId, codeDir } = pool.spec;
+        onLine(logicalId, recordOf(pool.spec, outcome.error), codeDir, clock.now());
       }
       return outcome;
     },
@@ -71,6 +68,14 @@ export function createFunctions(
     pids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
     stop: () => Promise.all(pools.map((pool) => pool.stop(0))),
   };
+}
+
+/** A record of the log about a run that failed. */
+function recordOf({ isPython }: FunctionSpec, { errorType, errorMessage, thrown }: FunctionError): string {
+  // The message of a Python error is often no sentence: that of a KeyError is the key.
+  const isRaised = isPython && thrown !== undefined;
+  const message = isRaised ? [errorType, errorMessage].filter(Boolean).join(": ") : errorMessage;
+  return JSON.stringify({ level: "ERROR", message, thrown });
 }
 
 /** Counts what runs, and begins nothing while it is held. */
