@@ -32,18 +32,7 @@ export function createFunctions(
   stack: StackSpec,
   { guard, variables, clock, addLine, root }: Host,
 ): StackFunctions {
-  const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
-  // Code that runs in its own folder is named from the project's folder.
-  const inProject = new Set(
-    stack.functions.flatMap(({ logicalId, bundle }) => (bundle?.folder === undefined ? [] : logicalId)),
-  );
-  const onLine: EnvironmentHost["onLine"] = (logicalId, line, codeDir, writtenAt, pid) => {
-    const from = inProject.has(logicalId) ? root : codeDir;
-    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, from);
-    // A logger may give a record a time of its own, even a later one.
-    if (readable !== undefined)
-      addLine({ ...readable, ...(pid !== undefined && { pid }) }, Math.min(readable.at, writtenAt));
-  };
+  const onLine = lineAdder(stack, addLine, root);
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, clock, onLine }));
   const flow = createFlow();
   return {
@@ -70,6 +59,21 @@ export function createFunctions(
     codeDirs: () => pools.map(({ spec }) => spec.codeDir),
     pids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
     stop: () => Promise.all(pools.map((pool) => pool.stop(0))),
+  };
+}
+
+function lineAdder(stack: StackSpec, addLine: RunnerLog["add"], root: string): EnvironmentHost["onLine"] {
+  const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
+  // Code that runs in its own folder is named from the project's folder.
+  const inProject = new Set(
+    stack.functions.flatMap(({ logicalId, bundle }) => (bundle?.folder === undefined ? [] : logicalId)),
+  );
+  return (logicalId, line, codeDir, writtenAt, pid) => {
+    const from = inProject.has(logicalId) ? root : codeDir;
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, from);
+    // A logger may give a record a time of its own, even a later one.
+    if (readable !== undefined)
+      addLine({ ...readable, ...(pid !== undefined && { pid }) }, Math.min(readable.at, writtenAt));
   };
 }
 
