@@ -174,19 +174,11 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   const clock = createClock();
   options.console?.onStart?.(clock.now);
   const applied = createAppliedEvents();
-  let runs = 0;
-  const onLine = (line: LogLine): void => {
-    options.console?.onLine(line);
-    applied.heard(line);
-    if (line.event?.type === "started") runs += 1;
-  };
-  const log = openRunnerLog(options.log, onLine, options.progress, clock);
+  const { log, runs } = openLog(options, applied, clock);
   teardown.add(log.flush);
   // Before anything is written, so that a start in the wrong folder leaves nothing behind.
   checkSettings(root, options.app);
-  const app = await synthesiseApp(
-    await openBase({ options, root, log, clock, applied, runs: () => runs, teardown }),
-  );
+  const app = await synthesiseApp(await openBase({ options, root, log, clock, applied, runs, teardown }));
   const synthesised = readSynthesised(app, app.outdir);
   recordStart(app, synthesised);
   const sqs = createSqsClient(app);
@@ -224,6 +216,20 @@ async function startAdvising(
     record.stop();
   });
   return advising;
+}
+
+function openLog(
+  { log, console, progress }: EmbeddedStackOptions,
+  applied: AppliedEvents,
+  clock: MovingClock,
+): { readonly log: RunnerLog; readonly runs: () => number } {
+  let runs = 0;
+  const onLine = (line: LogLine): void => {
+    console?.onLine(line);
+    applied.heard(line);
+    if (line.event?.type === "started") runs += 1;
+  };
+  return { log: openRunnerLog(log, onLine, progress, clock), runs: () => runs };
 }
 
 function triggersOf(app: App, stack: StackSpec, functions: StackFunctions, sqs: SQSClient): Triggers {

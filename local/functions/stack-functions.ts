@@ -33,18 +33,7 @@ export function createFunctions(
   stack: StackSpec,
   { guard, variables, clock, addLine, root }: Host,
 ): StackFunctions {
-  const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
-  // Code that runs in its own folder is named from the project's folder.
-  const inProject = new Set(
-    stack.functions.flatMap(({ logicalId, bundle }) => (bundle?.folder === undefined ? [] : logicalId)),
-  );
-  const onLine: EnvironmentHost["onLine"] = (logicalId, line, codeDir, writtenAt, pid) => {
-    const from = inProject.has(logicalId) ? root : codeDir;
-    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, from);
-    // A logger may give a record a time of its own, even a later one.
-    if (readable !== undefined)
-      addLine({ ...readable, ...(pid !== undefined && { pid }) }, Math.min(readable.at, writtenAt));
-  };
+  const onLine = lineAdder(stack, addLine, root);
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, clock, onLine }));
   const flow = createFlow();
   return {
@@ -76,6 +65,21 @@ function recordOf({ isPython }: FunctionSpec, { errorType, errorMessage, thrown 
   const isRaised = isPython && thrown !== undefined;
   const message = isRaised ? [errorType, errorMessage].filter(Boolean).join(": ") : errorMessage;
   return JSON.stringify({ level: "ERROR", message, thrown });
+}
+
+function lineAdder(stack: StackSpec, addLine: RunnerLog["add"], root: string): EnvironmentHost["onLine"] {
+  const names = new Map(stack.functions.map((spec) => [spec.logicalId, displayName(spec, stack)]));
+  // Code that runs in its own folder is named from the project's folder.
+  const inProject = new Set(
+    stack.functions.flatMap(({ logicalId, bundle }) => (bundle?.folder === undefined ? [] : logicalId)),
+  );
+  return (logicalId, line, codeDir, writtenAt, pid) => {
+    const from = inProject.has(logicalId) ? root : codeDir;
+    const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, from);
+    // A logger may give a record a time of its own, even a later one.
+    if (readable !== undefined)
+      addLine({ ...readable, ...(pid !== undefined && { pid }) }, Math.min(readable.at, writtenAt));
+  };
 }
 
 /** Counts what runs, and begins nothing while it is held. */
