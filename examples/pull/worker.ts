@@ -1,5 +1,5 @@
 /**
- * Pulls the jobs of the topic `thumbnail` over HTTP: node pull/worker.ts [URL] [--once]
+ * Pulls the jobs of a topic, `thumbnail` by default, over HTTP: node pull/worker.ts [URL] [TOPIC] [--once]
  *
  * To stop the worker, send it SIGTERM. Its last `receive` ends, which takes up to 20 seconds, and so does a job that still comes.
  */
@@ -7,15 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, pull } from "minutehand/client";
 import type { Topics } from "../topics.ts";
 
-const [url = process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500"] = process.argv
-  .slice(2)
-  .filter((argument) => argument !== "--once");
+const given = process.argv.slice(2).filter((argument) => argument !== "--once");
+const [url = process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500", topic = "thumbnail"] = given;
 const stop = new AbortController();
 process.once("SIGTERM", () => stop.abort());
 
 await pull(
-  createClient<Topics>({ url }),
-  "thumbnail",
+  createClient<Record<string, Topics["thumbnail"]>>({ url }),
+  topic,
   async ({ body, attempt }, lost) => {
     if (process.argv.includes("--once")) stop.abort();
     if (body.width <= 0) throw new RangeError(`width must be more than 0, is ${body.width}`);
@@ -24,4 +23,8 @@ await pull(
     console.log(`${body.image} at ${body.width} px, attempt ${attempt}`);
   },
   { stop: stop.signal, extendEvery: Number(process.env.EXTEND_EVERY ?? 10) },
-);
+).catch((error: Error) => {
+  // For example, the queue has no such topic.
+  console.error(error.message);
+  process.exitCode = 1;
+});

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { OptionalPackage } from "../general/optional-packages.ts";
 
 type Sink = {
   /** `done` is called when the text is written, or cannot be written any more. */
@@ -24,4 +25,6 @@ export type Surroundings = {
   readonly endUnread: () => void;
   /** The version of Node, such as `v24.1.0`. */
   readonly nodeVersion: string;
+  /** Whether an optional package is installed. Default: it can be imported from here. */
+  readonly isInstalled?: (name: OptionalPackage) => boolean;
 };

@@ -15,6 +15,7 @@ export type Typed = {
   wait?: (ms: number, interrupt: () => void) => Promise<void> | void;
   interrupted?: Promise<void>;
   nodeVersion?: string;
+  isInstalled?: () => boolean;
   /** The working directory. @default the temporary folder */
   folder?: string;
   /** @default the clock of the API */
@@ -47,6 +48,7 @@ export async function type(
     interrupted: () => interruption.promise,
     endUnread: () => {},
     nodeVersion,
+    ...(typed.isInstalled && { isInstalled: typed.isInstalled }),
   });
   return {
     code,

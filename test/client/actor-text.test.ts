@@ -8,7 +8,7 @@ const reason = "a wrong price";
 test.each<[ActorJson, string]>([
   [{ kind: "caller" }, "a caller"],
   [{ kind: "caller", name: "alice" }, "a caller (alice)"],
-  [{ kind: "bulk", reason }, "a bulk: a wrong price"],
+  [{ kind: "bulk", reason }, "an action on many jobs: a wrong price"],
   [{ kind: "caller", name: "alice", reason }, "a caller (alice): a wrong price"],
   [{ kind: "schedule", name: "nightly" }, "a schedule (nightly)"],
 ])("%j is called %s", (by, text) => {

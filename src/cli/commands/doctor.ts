@@ -63,7 +63,8 @@ async function* examine(session: Session): AsyncIterable<Check> {
   const [target] = await Promise.allSettled([session.target()]);
   const { auth, region } = target.status === "fulfilled" ? target.value : {};
   const isOnAws = auth === "iam" || options.stack !== undefined;
-  const missing = isOnAws ? missingPackages("doctor", packagesFor(options.stack)) : undefined;
+  const needed = isOnAws ? packagesFor(options.stack) : [];
+  const missing = missingPackages("doctor", needed, surroundings.isInstalled);
   if (missing !== undefined) return yield { check: "AWS SDK", result: "failed", found: missing };
   if (isOnAws) yield await examineCredentials(region);
   if (target.status === "rejected") {

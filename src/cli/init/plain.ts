@@ -36,7 +36,7 @@ export function planPlain(topics: readonly string[], folder: Folder): PlainPlan 
     next: [
       ...(missing.length > 0 ? [`npm install --save-dev ${install}`] : []),
       "npx minutehand local",
-      `npx minutehand enqueue ${topic} --delay 5 --body '{"id": "17"}'`,
+      `npx minutehand enqueue ${topic} --delay 5 --body '{"image": "cat.png", "width": 120}'`,
       `curl http://127.0.0.1:4500/topics/${topic}/receive -d '{"waitSeconds": 20}'`,
       `cp ${EXAMPLES}/api.py ${EXAMPLES}/worker.py .    # a worker in Python: put your work into make_thumbnail`,
       `python3 worker.py http://127.0.0.1:4500 ${topic}`,
