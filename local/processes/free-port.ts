@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../local-error.ts";
 
@@ -10,14 +10,27 @@ const RETRY_MS = 10;
 
 export type Address = { readonly host: string; readonly port: number };
 
+/** Systems give higher ports to outgoing connections, which could take the port before a program listens on it. */
+const PORTS = [10_000, 32_768] as const;
+const PORTS_TRIED = 100;
+/** Another program has the port, or Windows keeps it for itself. */
+const TAKEN = ["EADDRINUSE", "EACCES"];
+
 /** No program listens on this port at the moment. */
 export async function freePort(host = LOOPBACK): Promise<number> {
-  const server = createServer().listen(0, host);
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  for (let tried = 1; ; tried++) {
+    const port = randomInt(...PORTS);
+    const server = createServer().listen(port, host);
+    try {
+      await once(server, "listening");
+    } catch (error) {
+      if (!TAKEN.includes(errorCode(error) ?? "") || tried === PORTS_TRIED) throw error;
+      continue;
+    }
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
 
 /** Hides servers without authentication from web pages, which would have to try 16 million addresses. macOS has only 127.0.0.1. */

@@ -69,8 +69,9 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^POST \/topics\/[^/]+\/resume$/, () => 16],
   // Reads of the number of shards, the cursors, the pause, and the parked jobs of each shard.
   [/^GET \/topics\//, () => 6],
-  // EventBridge Scheduler stores schedules, not the pool.
-  [/ \/schedules\//, () => 0],
+  // The schedule's item: read, written, read again, and read for the answer. A deletion writes twice. A new rate looks for the next
+  // occurrence in six minutes.
+  [/ \/schedules\//, () => 10],
 ];
 
 function filed(asked: Asked): number {
