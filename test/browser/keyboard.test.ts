@@ -75,7 +75,7 @@ describe("with the keyboard alone", () => {
     expect(await focused(page)).toBe("main");
     await page.locator("[aria-live=polite]", { hasText: name }).waitFor({ state: "attached" });
     expect(await page.title()).toMatch(
-      new RegExp(`${name.source.replace("$", "")}.* · local stack · Minutehand$`),
+      new RegExp(`${name.source.replace("$", "")}.* · local stack of .+ · Minutehand$`),
     );
   });
 
