@@ -1,13 +1,12 @@
+import { LONGEST_LIST } from "../../src/core/constants.ts";
 import type { CarriedAction, CarriedLine, Change, Which } from "../carried.ts";
 import type { Asked } from "./bulk-calls.ts";
 import { addresses } from "./parts/search.ts";
 import { readShift, type Shift, shiftOf } from "./shift-words.ts";
-import { DAY, isoAt, SECOND } from "./times.ts";
+import { isoAt, SECOND } from "./times.ts";
 
 /** Says where the jobs of an action are now, and what undoes the action. */
 
-/** The longest range of a list, ms. */
-const LONGEST = 31 * DAY;
 /** The page's time of the queue is about so exact, ms. */
 const CLOCK_ERROR = 2 * SECOND;
 const MOST_LINKS = 5;
@@ -42,8 +41,8 @@ function stateAfter({ action }: Change): { state?: string } {
 function rangeAfter(action: CarriedAction, lines: readonly CarriedLine[]): { from: string; to: string } {
   const [from, to] = timesAfter(action, lines);
   // A dead job was due before it died, so the end of the range says more.
-  const begin = action.change.action === "dismiss" ? Math.max(from, to - LONGEST) : from;
-  return { from: isoAt(begin), to: isoAt(Math.min(to, begin + LONGEST)) };
+  const begin = action.change.action === "dismiss" ? Math.max(from, to - LONGEST_LIST) : from;
+  return { from: isoAt(begin), to: isoAt(Math.min(to, begin + LONGEST_LIST)) };
 }
 
 function timesAfter(action: CarriedAction, lines: readonly CarriedLine[]): [from: number, to: number] {

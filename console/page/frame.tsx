@@ -340,21 +340,15 @@ function Settings({ openKeys }: { openKeys: () => void }) {
 
 function ZoneChoice() {
   return (
-    <label>
-      <span class="hidden">Time zone</span>
-      <select
-        value={zone.value}
-        onChange={(event) => {
-          zone.value = event.currentTarget.value;
-        }}
-      >
-        {[...new Set([LOCAL_ZONE, ...ZONES])].map((name) => (
-          <option key={name} value={name}>
-            {name === LOCAL_ZONE ? zoneName(now.peek(), name) : name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Choice
+      label={<span class="hidden">Time zone</span>}
+      value={zone.value}
+      options={[...new Set([LOCAL_ZONE, ...ZONES])]}
+      textOf={(name) => (name === LOCAL_ZONE ? zoneName(now.peek(), name) : name)}
+      onChange={(name) => {
+        zone.value = name;
+      }}
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 import { actorText } from "../../src/client/actor-text.ts";
 import type { Pause } from "../../src/client/holding.ts";
 import { lateIn } from "../../src/client/late-in.ts";
-import { USUAL_LAG } from "../../src/core/constants.ts";
+import { LONGEST_LIST, USUAL_LAG } from "../../src/core/constants.ts";
 import { THROTTLED } from "../../src/core/thrown.ts";
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
@@ -91,7 +91,7 @@ export function lateJobs(
   at: string,
   { since = at }: Pick<TopicJson["late"], "since">,
 ): string {
-  const to = isoAt(Math.min(Date.parse(at), Date.parse(since) + 31 * DAY));
+  const to = isoAt(Math.min(Date.parse(at), Date.parse(since) + LONGEST_LIST));
   return addresses.jobs({ topic, state: "late", from: since, to });
 }
 

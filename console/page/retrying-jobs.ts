@@ -1,6 +1,7 @@
+import { LONGEST_LIST } from "../../src/core/constants.ts";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { jobPage, topicOf } from "./reads.ts";
-import { DAY, isoAt } from "./times.ts";
+import { isoAt } from "./times.ts";
 
 /** `until`: jobs that are due later were not read, ms since the epoch. Absent: all were. */
 export type Retrying = { readonly jobs: readonly JobSummary[]; readonly until?: number };
@@ -8,8 +9,6 @@ export type Retrying = { readonly jobs: readonly JobSummary[]; readonly until?: 
 const MOST_PAGES = 20;
 const PATIENCE_MS = 10_000;
 const PAGE_JOBS = 1000;
-/** A list has at most 31 days. */
-const LONGEST_LIST = 31 * DAY;
 
 /**
  * The jobs of a topic that wait for a retry. The API has no list of them, so the waiting jobs are read in the order of their due times: the

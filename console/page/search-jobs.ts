@@ -1,7 +1,8 @@
+import { LONGEST_LIST } from "../../src/core/constants.ts";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { type Match, matchOf, type Search } from "./job-match.ts";
 import type { JobPage, JobSelection } from "./reads.ts";
-import { DAY, HOUR } from "./times.ts";
+import { HOUR } from "./times.ts";
 
 /** ms since the epoch, `from ≤ due < to`. */
 export type DueRange = { readonly from: number; readonly to: number };
@@ -78,14 +79,11 @@ function middleOf({ from, to }: DueRange, now: number): number {
   return Math.min(Math.max(now, from), to);
 }
 
-/** A list has at most 31 days. */
-const LONGEST_PART = 31 * DAY;
-
 /** The parts of a range from now outwards, in turn after and before, because most searches are for jobs that are due about now. */
 export function* partsAround(now: number, range: DueRange): Generator<DueRange> {
   let from = middleOf(range, now);
   let to = from;
-  for (let length = HOUR; from > range.from || to < range.to; length = Math.min(2 * length, LONGEST_PART)) {
+  for (let length = HOUR; from > range.from || to < range.to; length = Math.min(2 * length, LONGEST_LIST)) {
     const [earlier, later] = [Math.max(from - length, range.from), Math.min(to + length, range.to)];
     if (later > to) yield { from: to, to: later };
     if (earlier < from) yield { from: earlier, to: from };

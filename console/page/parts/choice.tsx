@@ -7,9 +7,11 @@ type Props = {
   readonly onChange: (value: string) => void;
   /** The text of a first choice that stands for no value, such as `all topics`. */
   readonly none?: string | undefined;
+  /** The text of a choice. Default: the choice itself. */
+  readonly textOf?: (option: string) => string;
 };
 
-export function Choice({ label, value, options, onChange, none }: Props) {
+export function Choice({ label, value, options, onChange, none, textOf = String }: Props) {
   return (
     <label>
       {label}
@@ -17,7 +19,7 @@ export function Choice({ label, value, options, onChange, none }: Props) {
         {none !== undefined && <option value="">{none}</option>}
         {options.map((option) => (
           <option key={option} value={option}>
-            {option}
+            {textOf(option)}
           </option>
         ))}
       </select>

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { lateIn } from "../../../src/client/late-in.ts";
+import { LONGEST_LIST } from "../../../src/core/constants.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import type { History } from "../../history.ts";
 import { jobsText } from "../bulk-calls.ts";
 import { type Compared, compare, lateText, minutesOf, trendOf, trendText } from "../history-spans.ts";
-import { DAY, durationText, isoAt } from "../times.ts";
+import { durationText, isoAt } from "../times.ts";
 import { addresses } from "./search.ts";
 import { TrendMark } from "./sparks.tsx";
 import { Time } from "./time.tsx";
@@ -77,6 +78,6 @@ function comparedText(compared: Compared, { from, to }: History): string {
 export function lateHref(topic: string, { count, since }: TopicJson["late"], at: string): string | undefined {
   if (count === 0) return undefined;
   const from = since ?? at;
-  const to = isoAt(Math.min(Date.parse(at), Date.parse(from) + 31 * DAY));
+  const to = isoAt(Math.min(Date.parse(at), Date.parse(from) + LONGEST_LIST));
   return addresses.jobs({ topic, state: "scheduled", from, to });
 }

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { LONGEST_LIST } from "../../../src/core/constants.ts";
 import { clock } from "../clock.ts";
 import { now, zone } from "../state.ts";
 import { readEdge } from "../time-words.ts";
@@ -13,9 +14,6 @@ const RANGES = [
   ["next day", 0, DAY],
   ["next 7 days", 0, 7 * DAY],
 ] as const;
-
-/** The longest range of a list. */
-const LONGEST = 31 * DAY;
 
 type Props = {
   /** ISO 8601; empty if the address names no range. */
@@ -136,6 +134,6 @@ function OwnRange({ from, to, onChange }: Props) {
 
 function troubleOf(span: number): string | undefined {
   if (span <= 0) return "the end must be after the beginning";
-  if (span <= LONGEST) return undefined;
-  return `the range must be at most ${durationText(LONGEST)}, got ${durationText(span)}`;
+  if (span <= LONGEST_LIST) return undefined;
+  return `the range must be at most ${durationText(LONGEST_LIST)}, got ${durationText(span)}`;
 }

@@ -1,6 +1,7 @@
 /** Adds topics to the files that `init` has written before. A file that has another shape by now is left to the user. */
 import { declares } from "./declared-topics.ts";
 import { handlerLine, topicLine } from "./files.ts";
+import { lineEndOf } from "./json-text.ts";
 import type { Folder, Project } from "./project.ts";
 
 /** Comments, the type, and members that are indented, so that the last line alone ends the type. */
@@ -46,8 +47,4 @@ export function queueFileOf({ files, read }: Folder): string | undefined {
     (path) => /\.[cm]?ts$/.test(path) && /\bnew (\w+\.)?DelayQueue\b/.test(read(path) ?? ""),
   );
   return making.length === 1 ? making[0] : undefined;
-}
-
-function lineEndOf(text: string): string {
-  return text.includes("\r\n") ? "\r\n" : "\n";
 }

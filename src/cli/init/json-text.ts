@@ -78,7 +78,7 @@ function inLine(value: unknown): string {
   return `{ ${members.join(", ")} }`;
 }
 
-function lineEndOf(text: string): string {
+export function lineEndOf(text: string): string {
   return text.includes("\r\n") ? "\r\n" : "\n";
 }
 
