@@ -7,7 +7,7 @@ import { isoAt, SECOND } from "./times.ts";
 
 /** Says where the jobs of an action are now, and what undoes the action. */
 
-/** The page's time of the queue is about so exact, ms. */
+/** How far the page's time of the queue may be from the queue's own, ms. */
 const CLOCK_ERROR = 2 * SECOND;
 const MOST_LINKS = 5;
 

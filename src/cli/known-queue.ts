@@ -1,7 +1,7 @@
 import { clockOff } from "../general/clock-off.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
 
-/** A deployment can add topics, and a clock can be set. So nothing is known for longer, ms. */
+/** How long an answer of the API is used, ms. Then it is read again: a deployment can add topics, and a clock can be set. */
 const KEPT_MS = 30_000;
 
 type Topics = readonly Pick<TopicJson, "topic" | "at">[];

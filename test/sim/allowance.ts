@@ -69,8 +69,8 @@ const KINDS: readonly (readonly [RegExp, (asked: Asked) => number])[] = [
   [/^POST \/topics\/[^/]+\/resume$/, () => 16],
   // Reads of the number of shards, the cursors, the pause, and the parked jobs of each shard.
   [/^GET \/topics\//, () => 6],
-  // The schedule's item: read, written, read again, and read for the answer. A deletion writes twice. A new rate looks for the next
-  // occurrence in six minutes.
+  // The schedule's item: read, written, read again, and read for the answer. A deletion writes twice. A change of
+  // a schedule also reads whether its latest occurrences are filed.
   [/ \/schedules\//, () => 10],
 ];
 

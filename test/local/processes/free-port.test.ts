@@ -13,3 +13,7 @@ test("an emulator has a hidden loopback address, except on macOS, which has only
 test("its port is free", async () => {
   expect((await unguessableAddress()).port).toBeGreaterThan(0);
 });
+
+test("its port is none that a system gives to outgoing connections", async () => {
+  for (let tried = 0; tried < 20; tried++) expect((await unguessableAddress()).port).toBeLessThan(32_768);
+});
