@@ -292,7 +292,7 @@ export const DETAIL_BYTES = 1024;
 /** How many entries a job's log keeps. An error in it is shorter than `lastError`, as each move writes the whole log. */
 export const LOG_ENTRIES = 10;
 export const LOG_ERROR_BYTES = 80;
-/** How many bytes of JSON a log has at most: then the oldest moves lose their reasons and names. */
+/** In a log of more bytes of JSON, moves lose their reasons and names, the oldest first. The newest one keeps them. */
 export const LOG_BYTES = 1024;
 /** How many characters the reason of a call may have, and how many bytes of it, and of a caller's name, are stored. */
 export const REASON_CHARS = 100;

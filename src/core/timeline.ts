@@ -45,10 +45,10 @@ export function diedAt({ log = [] }: Head): number | undefined {
   return last?.what === "dead" ? last.at : undefined;
 }
 
-/** Drops the reasons and names of the oldest moves until the log has at most `LOG_BYTES`. */
+/** Drops the reasons and names of the oldest moves until the log has at most `LOG_BYTES`. The newest move keeps its own, also in a longer log. */
 function fitted(log: readonly LogEntry[]): LogEntry[] {
   const entries = [...log];
-  for (const [i, entry] of log.entries()) {
+  for (const [i, entry] of log.slice(0, -1).entries()) {
     if (bytesOf(entries) <= LOG_BYTES) break;
     if (entry.by) entries[i] = { ...entry, by: actorOf(entry.by.kind) };
   }

@@ -11,7 +11,7 @@ import type { NewJob } from "../../src/protocol/new-job.ts";
 import { claim } from "../../src/protocol/run/claim.ts";
 import { HOUR, MINUTE, SECOND } from "../support/world.ts";
 import { MARK } from "./deployment.ts";
-import { isNote, isPause, marked, type Scenes, type Step, TOPICS, TRACKED } from "./scenes.ts";
+import { isNote, isPause, isSweep, marked, type Scenes, type Step, TOPICS, TRACKED } from "./scenes.ts";
 
 export async function fileFarAhead(scenes: Scenes): Promise<void> {
   const { ok, file, fileByApi, fill, hold, home, meanwhile, newKey } = scenes;
@@ -309,7 +309,7 @@ async function redriveADayLater({ ok, pass }: Scenes): Promise<void> {
 function tickWithBacklog({ meanwhile, pass, tick }: Scenes): Promise<void> {
   let hasGiven = false;
   const steps: Step[] = [
-    [({ operation }) => operation === "Query", () => pass(6 * SECOND)],
+    [isSweep, () => pass(6 * SECOND)],
     [({ operation }) => operation === "Invoke", given],
     [({ operation }) => hasGiven && operation !== "Invoke", () => pass(20 * SECOND)],
   ];

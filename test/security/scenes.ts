@@ -46,6 +46,11 @@ export const isNote = ({ operation, input }: AwsRequest) =>
 /** Changes a pause that is there. */
 export const isPause = ({ operation, input }: AwsRequest) =>
   operation === "UpdateItem" && partitionOf(input.Key).startsWith("pause#");
+/** Reads a minute of a shard. The first query of a tick may be another: once an hour the tick compares schedules. */
+export const isSweep = ({ operation, input }: AwsRequest) =>
+  operation === "Query" && /^\d.*#/.test(String(inputValues(input)[":pk"]?.S));
+const inputValues = (input: AwsRequest["input"]) =>
+  (input.ExpressionAttributeValues ?? {}) as Record<string, { S?: string } | undefined>;
 
 export function createScenes(deployment: Deployment) {
   return {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { actorOf } from "../../../src/core/actor.ts";
 import type { Home } from "../../../src/core/home.ts";
-import { timelineOf } from "../../../src/core/timeline.ts";
+import { logAfter, timelineOf } from "../../../src/core/timeline.ts";
 import { jobJson } from "../../../src/http/job-json.ts";
 import { cancel } from "../../../src/protocol/change/cancel.ts";
 import { cancelByEvent } from "../../../src/protocol/change/cancel-by-event.ts";
@@ -350,5 +351,21 @@ describe("a timeline", () => {
     expect(events).toEqual(["filed", ...run.slice(1), ...run, "moved", "moved"]);
     for (const { error = "" } of moved.log ?? []) expect(Buffer.byteLength(error)).toBeLessThanOrEqual(80);
     expect(bytesOf(moved) - bytesOf({ ...moved, log: [] })).toBeLessThan(1024);
+  });
+
+  test("keeps the newest move's reason also if the earlier events fill the log", async () => {
+    const world = createWorld();
+    const filed = await world.file({ key });
+    const error = "the job cannot be handed over: InvalidMessageContents: not allowed in a message";
+    const reasons = Array.from({ length: 6 }, (_, i) => `${"order 17 was paid late ".repeat(4)} ${i}`);
+    let log: Home["log"];
+    for (const [i, reason] of reasons.entries()) {
+      const at = START + i * MINUTE;
+      const end = { state: "dead", finishedAt: at, expiresAt: at, lastError: error } as const;
+      const dead = { ...filed, ...(log && { log }), ...end };
+      log = logAfter(dead, at, { what: "moved", dueAt: at, by: actorOf("caller", { reason }) });
+    }
+    expect(log?.at(-1)?.by?.reason).toBe(reasons.at(-1));
+    expect(log?.at(-3)?.by).toEqual(actorOf("caller"));
   });
 });
