@@ -26,9 +26,10 @@ import type {
   Changes,
   CountQuery,
   DeadQuery,
+  DelayOrDueAt,
   DismissRequest,
   EnqueueArguments,
-  EnqueueOptions,
+  EnqueueSettings,
   EraseRequest,
   ExportQuery,
   ForecastQuery,
@@ -99,7 +100,7 @@ export type Client<Topics = TopicBodies> = {
   enqueue<N extends keyof T & string, T = Topics>(
     topic: N,
     body: T[N],
-    options: EnqueueOptions,
+    options: DelayOrDueAt & EnqueueSettings,
   ): Promise<Job<T, N>>;
   enqueue<T = never>(...job: IfGiven<T, EnqueueArguments<NoInfer<T>>>): Promise<Job<T>>;
   enqueue<J extends readonly unknown[], T = Topics>(

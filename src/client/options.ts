@@ -33,14 +33,16 @@ type JobOptions = {
     : StoredOptions[Name];
 };
 
+/** The compiler's error about a job with two times shows this text. `dueAt` keeps its type, because an `Instant` may be any text. */
+type NotBoth = "give delay or dueAt, not both";
 /** When a job is due: exactly one of the two. The compiler's errors speak of the last one. */
-type Time = { dueAt: Instant; delay?: never } | { delay: Duration; dueAt?: never };
+export type DelayOrDueAt = { dueAt: Instant; delay?: never } | { delay: Duration; dueAt?: NotBoth };
 /** At most one of the two. */
-type AnyTime = { delay?: Duration; dueAt?: never } | { dueAt?: Instant; delay?: never };
+type AnyTime = { delay?: Duration; dueAt?: NotBoth } | { dueAt?: Instant; delay?: never };
 
-export type PutOptions = Time & JobOptions & RepeatableOptions & ChangeOptions;
-
-type KeyOptions = {
+// Interfaces, because the compiler's errors name them. Of a type they list all parts.
+interface PutSettings extends JobOptions, RepeatableOptions, ChangeOptions {}
+interface KeySettings {
   key?: string;
   onDuplicate?: "reject" | "keep" | "replace" | "postpone";
   /**
@@ -48,10 +50,12 @@ type KeyOptions = {
    * from the job's last change before its first postponement. Required with `onDuplicate: "postpone"`, and allowed only there.
    */
   maxDelay?: Duration;
-};
+}
+interface BatchSettings extends JobOptions, KeySettings {}
+export interface EnqueueSettings extends PutSettings, KeySettings {}
 
-export type EnqueueOptions = PutOptions & KeyOptions;
-type BatchOptions = Time & JobOptions & KeyOptions;
+export type PutOptions = DelayOrDueAt & PutSettings;
+export type EnqueueOptions = DelayOrDueAt & EnqueueSettings;
 
 /** The arguments of `enqueue`: the topic, a body of the topic's type, and the options. */
 export type EnqueueArguments<Topics = TopicBodies> = {
@@ -64,7 +68,7 @@ export type PutArguments<Topics = TopicBodies> = {
 }[keyof Topics & string];
 
 export type NewJobRequest<Topics = TopicBodies> = {
-  [T in keyof Topics & string]: BatchOptions & { topic: T; body: Topics[T] };
+  [T in keyof Topics & string]: DelayOrDueAt & BatchSettings & { topic: T; body: Topics[T] };
 }[keyof Topics & string];
 
 export type Changes<Body = unknown> = AnyTime &

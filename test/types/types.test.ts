@@ -6,12 +6,12 @@ import { expect, test } from "vitest";
 const ROOT = join(import.meta.dirname, "../..");
 const WRONG = join(import.meta.dirname, "wrong.ts");
 
-/** The errors of the compiler, each with its file and its line. Lines with details of an error are left out. */
+/** The errors of the compiler, each with its file, its line, and the details in the lines below it. */
 function compile() {
   const tsc = join(ROOT, "node_modules", ".bin", "tsc");
   const { stdout } = spawnSync(tsc, ["--pretty", "false"], { cwd: import.meta.dirname, encoding: "utf8" });
-  return stdout.split("\n").flatMap((text) => {
-    const [, file, line, said] = /^(\S+)\((\d+),\d+\): (error .*)/.exec(text) ?? [];
+  return stdout.split(/\n(?! )/).flatMap((text) => {
+    const [, file, line, said] = /^(\S+)\((\d+),\d+\): (error .*)/s.exec(text) ?? [];
     return said === undefined ? [] : [{ file, line: Number(line), said }];
   });
 }

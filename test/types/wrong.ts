@@ -16,27 +16,29 @@ export async function wrongJobs(client: Client<Topics>, untyped: Client): Promis
   await client.enqueue("order-timeout", { refundId: "r-1" }, { delay: 1 });
   // is not assignable to parameter of type 'EnqueueArguments<NoInfer<Topics>>'.
   await untyped.enqueue<Topics>("order-timeout", { refundId: "r-1" }, { delay: 1 });
-  // Argument of type '{}' is not assignable to parameter of type 'EnqueueOptions'.
+  // Argument of type '{}' is not assignable to parameter of type 'DelayOrDueAt & EnqueueSettings'.
   await client.enqueue("order-timeout", { orderId: "17" }, {});
-  // Argument of type '{ delay: number; dueAt: Date; }' is not assignable to parameter of type 'EnqueueOptions'.
+  // Property 'delay' is missing in type '{ key: string; }'
+  await client.enqueue("order-timeout", { orderId: "17" }, { key: "order-17" });
+  // Type 'Date' is not assignable to type '"give delay or dueAt, not both"'.
   await client.enqueue("order-timeout", { orderId: "17" }, { delay: 1, dueAt: new Date() });
-  // 'delai' does not exist in type 'EnqueueOptions'. Did you mean to write 'delay'?
+  // 'delai' does not exist in type 'DelayOrDueAt & EnqueueSettings'. Did you mean to write 'delay'?
   await client.enqueue("order-timeout", { orderId: "17" }, { delai: 1 });
   // '"order"' is not assignable to parameter of type '"order-timeout" | "refund"'.
   await client.put("order", "key", { delay: 1, body: { orderId: "17" } });
   // 'refundId' does not exist in type '{ orderId: string; }'.
   await client.put("order-timeout", "key", { delay: 1, body: { refundId: "r-1" } });
-  // Argument of type '{ body: { orderId: string; }; }' is not assignable
+  // Property 'delay' is missing in type '{ body: { orderId: string; }; }'
   await client.put("order-timeout", "key", { body: { orderId: "17" } });
   // '"order"' is not assignable to type '"order-timeout" | "refund"'.
   await client.enqueueMany([{ topic: "order", body: { orderId: "17" }, delay: 1 }]);
   // 'refundId' does not exist in type '{ orderId: string; }'.
   await client.enqueueMany([{ topic: "order-timeout", body: { refundId: "r-1" }, delay: 1 }]);
-  // '{ topic: "order-timeout"; body: { orderId: string; }; }' is not assignable to type 'NewJobRequest<
+  // Property 'delay' is missing in type '{ topic: "order-timeout"; body: { orderId: string; }; }'
   await client.enqueueMany([{ topic: "order-timeout", body: { orderId: "17" } }]);
   // 'text' does not exist in type '{ orderId: string; } | { refundId: string; }'.
   await client.reschedule("id", { body: { text: "17" } });
-  // Argument of type '{ delay: number; dueAt: Date; }' is not assignable
+  // Type 'Date' is not assignable to type '"give delay or dueAt, not both"'.
   await client.reschedule("id", { delay: 1, dueAt: new Date() });
 }
 
