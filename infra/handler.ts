@@ -1,9 +1,9 @@
 import { statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { AssetHashType, DockerImage, type Duration } from "aws-cdk-lib";
+import { AssetHashType, DockerImage, type Duration, Token } from "aws-cdk-lib";
 import { Code, type FunctionOptions } from "aws-cdk-lib/aws-lambda";
 import type { BundlingOptions } from "aws-cdk-lib/aws-lambda-nodejs";
-import type { RetentionDays } from "aws-cdk-lib/aws-logs";
+import { RetentionDays } from "aws-cdk-lib/aws-logs";
 import { withoutPackages } from "../src/general/package-files.ts";
 import { type Names, unknownNames } from "../src/general/unknown-names.ts";
 import { type AppDuration, insteadOfAppDuration } from "./app-duration.ts";
@@ -80,15 +80,31 @@ const OWN: Names<Omit<HandlerOptions, keyof PassedOn>> = {
   },
 };
 
-/** Only plain JavaScript can give an unknown option, or a timeout that is no duration. */
+/** "Working with Lambda environment variables", AWS Lambda Developer Guide. */
+const VARIABLE = /^[A-Za-z][A-Za-z0-9_]+$/;
+
+/** Only plain JavaScript can give an unknown option, a timeout that is no duration, or a retention that CloudWatch Logs does not know. */
 export function wrongHandlerOptions(options: HandlerOptions): string[] {
+  const { environment = {}, logRetention = RetentionDays.ONE_MONTH } = options;
   const allowed = insteadOfAppDuration(options.timeout);
+  const variable = Object.keys(environment).find((name) => !VARIABLE.test(name));
+  const isRetention = Token.isUnresolved(logRetention) || RetentionDays[logRetention] !== undefined;
   return [
     ...unknownNames("addHandler", "option", options, [...Object.keys(OWN), ...PASSED_ON]),
     ...unknownNames("bundling", "option", options.bundling, ["externalModules"]),
     ...(allowed === undefined
       ? []
       : [`the timeout of a handler must be ${allowed}, got ${shown(options.timeout)}`]),
+    ...(variable === undefined
+      ? []
+      : [
+          `a name in the environment of a handler must be a letter, then letters, digits and _, at least 2 characters, got ${shown(variable)}`,
+        ]),
+    ...(isRetention
+      ? []
+      : [
+          `the logRetention of a handler must be a value of RetentionDays, such as RetentionDays.ONE_WEEK, got ${shown(logRetention)}`,
+        ]),
   ];
 }
 

@@ -285,6 +285,12 @@ describe("addHandler", () => {
       "the timeout of a handler must be 10 to 900 s, got 960 s",
     );
     expect(() => queue.addHandler("mail", mail, { memorySize: 64 })).toThrow("from 128 to 10240, got 64");
+    expect(() => queue.addHandler("mail", mail, { environment: { "MAIL-FROM": "x" } })).toThrow(
+      'must be a letter, then letters, digits and _, at least 2 characters, got "MAIL-FROM"',
+    );
+    expect(() => queue.addHandler("mail", mail, { logRetention: 10 as never })).toThrow(
+      "the logRetention of a handler must be a value of RetentionDays, such as RetentionDays.ONE_WEEK, got 10",
+    );
     const other = file("other.ts", "export const handle = 1;\n");
     expect(() => queue.addHandler("mail", other)).toThrow(
       `must export "handler" (export const handler = …), but ${other} exports handle`,
