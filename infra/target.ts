@@ -7,6 +7,7 @@ import {
   type Version,
 } from "aws-cdk-lib/aws-lambda";
 import { Construct } from "constructs";
+import { brokenIn } from "../src/core/check.ts";
 import { LAST_START_BEFORE_DEADLINE } from "../src/core/constants.ts";
 import { longestTargetRun } from "../src/settings/target-times.ts";
 import { grantInvoke } from "./access.ts";
@@ -14,6 +15,7 @@ import { type AppDuration, cdkDurationOf, insteadOfAppDuration } from "./app-dur
 import { bundleOf } from "./bundles.ts";
 import { BundledFunction } from "./bundling/bundled-function.ts";
 import { shown } from "./checks/check.ts";
+import { nameCheck } from "./checks/names.ts";
 import { otherPlace } from "./checks/place.ts";
 import { connectConsumer, LAMBDA_TIMEOUT } from "./consumer.ts";
 import type { PoolTable } from "./job-pool.ts";
@@ -103,10 +105,16 @@ export function targetTimeout(fn: TargetFunction, { timeout: given }: TargetOpti
 }
 
 /**
- * Says that a target is not where the stack of its queue is. `undefined`: it is, or synth does not know. Lambda reaches no function of another
- * region, and one of another account only if the function's own policy allows it ("Granting Lambda function access to other accounts").
+ * Says that a target has no ARN of a function, or is not where the stack of its queue is. `undefined`: it is, or synth does not know. Lambda
+ * reaches no function of another region, and one of another account only if the function's own policy allows it ("Granting Lambda function
+ * access to other accounts").
  */
 export function placeError(queue: Construct, fn: TargetFunction): string | undefined {
+  const [wrongForm] = brokenIn(
+    [nameCheck(`the functionArn of ${fn.node.path}`, "target", fn.functionArn)],
+    shown,
+  );
+  if (wrongForm !== undefined) return wrongForm;
   const place = otherPlace(queue, fn.functionArn, fn.env);
   const { account, region } = Stack.of(queue);
   return (

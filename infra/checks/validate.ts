@@ -21,6 +21,7 @@ import { isOfCdk, secondsOf } from "../app-duration.ts";
 import { MOST_DASHBOARD_TOPICS } from "../monitoring/dashboard.ts";
 import type { ApiProps, ApiScopes, DelayQueueProps, MaxThroughputProps } from "../props.ts";
 import { days, shown } from "./check.ts";
+import { namesChecks } from "./names.ts";
 import { scheduleChecks, unknownScheduleProps } from "./schedule-checks.ts";
 
 const LONGEST_RETENTION_DAYS = 3650;
@@ -60,7 +61,12 @@ export function validate(path: string, props: DelayQueueProps): void {
   const unknown = unknownProps(props);
   // The checks below read the props by their names.
   if (unknown.length > 0) throw invalid(path, unknown);
-  const checks = [...queueChecks(props), ...apiChecks(props.api ?? {}), ...scheduleChecks(path, props)];
+  const checks = [
+    ...queueChecks(props),
+    ...namesChecks(props),
+    ...apiChecks(props.api ?? {}),
+    ...scheduleChecks(path, props),
+  ];
   for (const [name, topic] of Object.entries(props.topics ?? {})) {
     const at = `topics.${name}`;
     const forms = formChecks(at, topic, isOfCdk);

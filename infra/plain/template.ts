@@ -162,19 +162,24 @@ function nameOutputs(stack: Stack, queue: DelayQueue, { topics }: PlainConfig): 
       description: "What a policy names to allow execute-api:Invoke for all calls of the API",
       value: queue.api.arnForExecuteApi(),
     });
-  for (const [topic, { webhook }] of Object.entries(topics)) {
-    if (webhook === undefined) continue;
-    const output = new CfnOutput(stack, `Secret-${topic}`, {
+  const webhooks = Object.keys(topics).filter((topic) => topics[topic]?.webhook !== undefined);
+  const names = webhooks.map(camelCase);
+  // Within a scope, a name that is not overridden ends in a hash.
+  const scope = new Construct(stack, "Outputs");
+  for (const topic of webhooks) {
+    const output = new CfnOutput(scope, `Secret-${topic}`, {
       description: `The secret of webhook topic ${topic}`,
       value: queue.webhookSecret(topic).secretArn,
     });
-    output.overrideLogicalId(`${camelCase(topic)}SecretArn`);
+    const name = camelCase(topic);
+    // The topics `a-1` and `a1` would have the same name.
+    if (names.indexOf(name) === names.lastIndexOf(name)) output.overrideLogicalId(`${name}SecretArn`);
   }
 }
 
 /** `OrderTimeout` for `order-timeout`: the name of an output has letters and digits only. */
 function camelCase(topic: string): string {
-  return topic.replaceAll(/(?:^|-)(.?)/g, (_, first: string) => first.toUpperCase());
+  return topic.replaceAll(/(?:^|-)-*(.?)/g, (_, first: string) => first.toUpperCase());
 }
 
 function filesOf(

@@ -134,21 +134,24 @@ test.each([
   ['{"topics": {}}', "has invalid props: topics must name at least one topic"],
   [
     '{"topics": {"receipt": {}}, "targets": {"receipt": {"arn": "arn:x", "timeout": "1m"}}}',
-    'targets.receipt.arn must be an ARN of lambda, is "arn:x"; allowed: such as arn:aws:lambda:',
+    'targets.receipt.arn must be the ARN of a Lambda function, is "arn:x"; allowed: such as arn:aws:lambda:',
   ],
   [
-    '{"topics": {"receipt": {}}, "targets": {"receipt": {"arn": "arn:aws:lambda:us-east-1:1:function:f", "timeout": "1x"}}}',
+    '{"topics": {"receipt": {}}, "targets": {"receipt": {"arn": "arn:aws:lambda:us-east-1:123456789012:function:f", "timeout": "1x"}}}',
     "minutehand: targets.receipt: DelayQueue Minutehand/Jobs: the timeout of the target",
   ],
   [
     '{"topics": {"receipt": {}}, "targets": {"receipt": {"arn": "arn:x", "timeout": "1m", "localHandler": "f.handler"}}}',
-    "minutehand: targets.receipt.arn: ",
+    'targets.receipt.arn must be the ARN of a Lambda function, is "arn:x"',
   ],
   ['{"topics": {"a": {}}, "handlers": {"b": "b.ts"}}', "minutehand: handlers.b: DelayQueue"],
   ['{"topics": {"a": {}}, "removable": "no"}', 'removable must be true or false, is "no"'],
   ['{"topics": {"a": {}}, "tracing": 5}', "tracing must be true or false, is 5"],
-  ['{"topics": {"a": {}}, "alarmTopic": "on-call"}', 'alarmTopic must be an ARN of sns, is "on-call"'],
-  ['{"topics": {"a": {}}, "encryptionKey": "alias/jobs"}', "encryptionKey must be an ARN of kms, is"],
+  [
+    '{"topics": {"a": {}}, "alarmTopic": "on-call"}',
+    'alarmTopic must be the ARN of an SNS topic, is "on-call"',
+  ],
+  ['{"topics": {"a": {}}, "encryptionKey": "alias/jobs"}', "encryptionKey must be the ARN of a KMS key, is"],
   ['{"topics": {"a": {"ttr": 5, "pack": 0}}}', "allowed: nothing here; topics.a.pack must be"],
 ])("the file %s is refused in one line, and nothing is written", async (text, refusal) => {
   write("minutehand.json", text);

@@ -198,6 +198,12 @@ describe("a target of another place", () => {
     );
   });
 
+  it("is refused by its form before", () => {
+    expect(added("arn:aws:lambda:eu-central-1:123456789012:function:two words")).toThrow(
+      'the functionArn of Shop/Thumbnail must be the ARN of a Lambda function, is "arn:aws:lambda:eu-central-1:123456789012:function:two words"; allowed: such as arn:aws:lambda:',
+    );
+  });
+
   it("is refused too if it is a function of another stack of the app", () => {
     const app = new App();
     const queue = new DelayQueue(new Stack(app, "Shop", { env }), "Jobs", { topics: { thumbnail: {} } });

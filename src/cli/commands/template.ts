@@ -56,7 +56,7 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
   const { plainTemplate, synthesise } = await import("../../../infra/plain/template.ts");
   const file = resolve(folder, flags.config);
   const given = readJson(file, flags.config);
-  const faults = configFaults(given);
+  const faults = configFaults(given, out === undefined);
   if (faults.length > 0) throw new CliError(`${flags.config} is invalid: ${faults.join("; ")}`);
   const config = given as PlainConfig;
   if (out === undefined)

@@ -1,6 +1,9 @@
 import { Aws, Duration, Stack, Token } from "aws-cdk-lib";
 import { HttpJwtAuthorizer } from "aws-cdk-lib/aws-apigatewayv2-authorizers";
 import { Table } from "aws-cdk-lib/aws-dynamodb";
+import { EventBus } from "aws-cdk-lib/aws-events";
+import { Key } from "aws-cdk-lib/aws-kms";
+import { Topic } from "aws-cdk-lib/aws-sns";
 import { describe, expect, it } from "vitest";
 import { validate } from "../../../infra/checks/validate.ts";
 import type { DelayQueueProps, TopicProps } from "../../../infra/props.ts";
@@ -115,6 +118,25 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     "longDelay must be days, is 0.9583333333333334; allowed: 1 to 3650",
   ],
   [{ topics, longDelay: Duration.days(3651) }, "longDelay must be days, is 3651; allowed: 1 to 3650 days"],
+  [
+    { topics, table: Table.fromTableName(new Stack(), "Table", "a b") },
+    'table must be the name of a DynamoDB table, is "a b"; allowed: 3 to 255 letters, digits, _, - and .',
+  ],
+  [
+    { topics, eventBus: EventBus.fromEventBusName(new Stack(), "Bus", "arn:x") },
+    'eventBus must be the name of an event bus, is "arn:x"; allowed: 1 to 256 letters, digits, ., -, _ and /',
+  ],
+  [
+    {
+      topics,
+      alarmTopic: Topic.fromTopicArn(new Stack(), "Topic", "arn:aws:sns:eu-west-1:123456789012:on call"),
+    },
+    'alarmTopic must be the ARN of an SNS topic, is "arn:aws:sns:eu-west-1:123456789012:on call"; allowed: such as arn:aws:sns:',
+  ],
+  [
+    { topics, encryptionKey: Key.fromKeyArn(new Stack(), "Key", "arn:aws:kms:eu-west-1:1:key/1ab") },
+    'encryptionKey must be the ARN of a KMS key, is "arn:aws:kms:eu-west-1:1:key/1ab"; allowed: such as arn:aws:kms:',
+  ],
   [
     { topics, api: { throttlingRate: 0 } },
     "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
@@ -487,6 +509,17 @@ const ACCEPTED: readonly DelayQueueProps[] = [
   { topics, maxFiledPerChain: 100 },
   { topics, table: SURVIVOR, tickConcurrency: 1, maximumConcurrency: 2, api: { receiveConcurrency: 1000 } },
   { topics, tracing: true },
+  {
+    topics,
+    table: Table.fromTableName(new Stack(), "Table", Token.asString({ Ref: "Table" })),
+    eventBus: EventBus.fromEventBusName(new Stack(), "Bus", "aws.partner/example.com/orders_1"),
+    alarmTopic: Topic.fromTopicArn(
+      new Stack(),
+      "Topic",
+      "arn:aws-us-gov:sns:us-gov-west-1:123456789012:on_call",
+    ),
+    encryptionKey: Key.fromKeyArn(new Stack(), "Key", "arn:aws-cn:kms:cn-north-1:123456789012:key/mrk-1ab"),
+  },
   inTopic({ alarms: [] }),
   inTopic({ alarms: ["Dead", "Backlog", "Failing"] }),
   inTopic({ consumer: "pull", alarms: ["Backlog"] }),

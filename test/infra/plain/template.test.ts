@@ -11,6 +11,7 @@ type Template = {
 };
 
 const ALARM_TOPIC = "arn:aws:sns:eu-west-1:123456789012:on-call";
+const FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:mail";
 const PULL: PlainConfig = { topics: { work: { consumer: "pull" } }, alarmTopic: ALARM_TOPIC };
 
 function made(config: PlainConfig) {
@@ -81,8 +82,24 @@ test("parameters take the place of ARNs and names, and may be shared", () => {
   expect(template.Outputs.CallsSecretArn?.Description).toBe("The secret of webhook topic calls");
 });
 
+test("each output has a name of letters and digits, which it shares with no other", () => {
+  const webhook = {};
+  const { template } = made({
+    ...PULL,
+    topics: { "a--b": { webhook }, "a-1": { webhook }, a1: { webhook } },
+  });
+  const names = Object.entries(template.Outputs).flatMap(([name, { Description }]) =>
+    Description.startsWith("The secret of webhook topic") ? [[Description.split(" ").at(-1), name]] : [],
+  );
+  expect(Object.fromEntries(names)).toEqual({
+    "a--b": "ABSecretArn",
+    "a-1": expect.stringMatching(/^OutputsSecreta1[0-9A-F]{8}$/),
+    a1: expect.stringMatching(/^OutputsSecreta1[0-9A-F]{8}$/),
+  });
+});
+
 test("code that only this machine runs is no part of the template", () => {
-  const target = { arn: "arn:aws:lambda:eu-west-1:123456789012:function:mail", timeout: "1m" } as const;
+  const target = { arn: FUNCTION, timeout: "1m" } as const;
   const config: PlainConfig = { topics: { mail: {} }, targets: { mail: target } };
   const targets = { mail: { ...target, localHandler: "nowhere/mail.handler" } };
   expect(made({ ...config, targets }).text).toBe(made(config).text);
@@ -132,15 +149,30 @@ test.each([
   [{ topics: {}, api: { authorizer: {} } }, 'api has an unknown property "authorizer"; allowed are auth'],
   [{ topics: {}, topicsFile: "x" }, 'the file has an unknown property "topicsFile"'],
   [{ topics: {}, targets: { a: { arn: 1 } } }, "targets.a.arn must be text, or name a parameter"],
-  [{ topics: {}, targets: { a: { arn: "x", localHandler: 1 } } }, "targets.a.localHandler must name a file"],
+  [
+    { topics: {}, targets: { a: { arn: FUNCTION, localHandler: 1 } } },
+    "targets.a.localHandler must name a file",
+  ],
   [{ topics: {}, targets: { a: { lambda: "x" } } }, 'targets.a has an unknown property "lambda"'],
   [{ topics: {}, alarmTopic: { parameter: "a-b" } }, "alarmTopic must be text, or name a parameter"],
   [{ topics: {}, handlers: { a: {} } }, "handlers.a must be the path of a file, is {}; allowed: text"],
   [{ topics: {}, stackName: "a b" }, 'stackName must be the name of a stack, is "a b"'],
+  [{ topics: {}, table: "a b" }, 'table must be the name of a DynamoDB table, is "a b"; allowed: 3 to 255'],
+  [{ topics: {}, table: "" }, 'table must be the name of a DynamoDB table, is ""'],
+  [{ topics: {}, eventBus: "arn:x" }, 'eventBus must be the name of an event bus, is "arn:x"; allowed: 1 to'],
+  [{ topics: {}, alarmTopic: "arn:aws:sns:eu-west-1:1:a" }, "alarmTopic must be the ARN of an SNS topic, is"],
+  [
+    { topics: {}, encryptionKey: "arn:aws:kms:eu-west-1:123456789012:alias/a" },
+    "encryptionKey must be the ARN of",
+  ],
+  [
+    { topics: {}, targets: { a: { arn: `${FUNCTION} 2`, timeout: 1 } } },
+    "targets.a.arn must be the ARN of a Lambda function, is",
+  ],
 ])("the file %j is refused: %s", (config, fault) => {
   expect(configFaults(config)).toEqual([expect.stringContaining(fault)]);
 });
 
 test("a file with everything that it may have is not refused", () => {
-  expect(configFaults({ ...PULL, $schema: "x", targets: {}, handlers: {}, table: "t" })).toEqual([]);
+  expect(configFaults({ ...PULL, $schema: "x", targets: {}, handlers: {}, table: "tab" })).toEqual([]);
 });
