@@ -141,15 +141,15 @@ export async function runScripts(session: Session, project: Project): Promise<vo
   await timed("npm run synth", () => run(session, project, "npm", "run", "synth"));
 }
 
-/** A job runs, a handler that throws is seen with its file and line, and a job runs again after the repair. */
+/** The script `local` that `init` wrote starts the stack. A job runs, a handler that throws is seen with its file and line, and a job runs again after the repair. */
 export async function playLocal(session: Session, project: Project): Promise<void> {
   const { name, cwd, options = [] } = project;
   const handler = join(cwd, project.handler);
   const timed = clockOf(session, project);
-  const args = ["--no-install", "minutehand", "local", "--port", "0", ...options];
-  const server = session.serve({ name, command: "npx", args, cwd, env: plainEnvironment() });
+  const args = ["run", "local", "--", "--port", "0", ...options];
+  const server = session.serve({ name, command: "npm", args, cwd, env: plainEnvironment() });
   const saw = (pattern: RegExp) => said(session, name, server, pattern);
-  const [url = ""] = await timed("minutehand local is up", () => saw(/http:\/\/127\.0\.0\.1:\d+/));
+  const [url = ""] = await timed("npm run local is up", () => saw(/http:\/\/127\.0\.0\.1:\d+/));
   await timed("a job runs", async () => {
     await enqueue(url, "17");
     await saw(/job 17 runs/);
