@@ -110,7 +110,8 @@ function readSettings(
 function readJson(path: string): { app?: unknown; context?: Record<string, unknown> } {
   if (!existsSync(path)) return {};
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
+    // Without a byte order mark, which the CDK takes too.
+    return JSON.parse(new TextDecoder().decode(readFileSync(path)));
   } catch (error) {
     throw new LocalError(`${path} must be JSON: ${errorText(error)}`);
   }

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import packageJson from "../../package.json" with { type: "json" };
+import { packageManagerOf } from "./package-manager.ts";
 
 export type OptionalPackage = keyof typeof packageJson.peerDependencies;
 
@@ -25,7 +26,8 @@ export function requirePackages(who: string, ...names: readonly OptionalPackage[
 function installCommand(names: readonly OptionalPackage[]): string {
   const versioned = names.map((name) => `${name}@${packageJson.peerDependencies[name]}`);
   // A shell would interpret `^` and `>`.
-  return `npm install --save-dev ${versioned.map((text) => (/^[\w@/.-]+$/.test(text) ? text : `"${text}"`)).join(" ")}`;
+  const { addForDevelopment } = packageManagerOf(process.cwd());
+  return `${addForDevelopment} ${versioned.map((text) => (/^[\w@/.-]+$/.test(text) ? text : `"${text}"`)).join(" ")}`;
 }
 
 function canResolve(name: OptionalPackage): boolean {

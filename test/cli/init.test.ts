@@ -219,6 +219,17 @@ describe("in a folder with files", () => {
     ).toBe(true);
   });
 
+  test("a byte order mark and the line ends of Windows are taken", async () => {
+    const [bom, settings] = ["\uFEFF", '{\r\n  "compilerOptions": {}\r\n}\r\n'];
+    write("package.json", `${bom}{\r\n  "name": "x"\r\n}\r\n`);
+    write("tsconfig.json", bom + settings);
+    write(".gitignore", "dist\r\n");
+    expect((await init("refund")).code).toBe(0);
+    expect(manifest()).toMatchObject({ name: "x", scripts: { local: "minutehand local" } });
+    for (const path of ["package.json", "tsconfig.json", ".gitignore"])
+      expect(read(path).match(/[^\r]\n|^\uFEFF/)).toBeNull();
+  });
+
   test("a second init changes nothing, and a further topic is added to what init has written", async () => {
     await init("refund");
     const before = Object.fromEntries(files().map((path) => [path, read(path)]));
@@ -461,6 +472,40 @@ describe("in a CDK app", () => {
       expect(manifest().devDependencies[name]).toBe(devDependencies[name]);
   });
 
+  test.each([
+    [
+      "pnpm-lock.yaml",
+      ["pnpm install", "pnpm run test:jobs", "pnpm run local", "pnpm exec minutehand enqueue"],
+    ],
+    ["yarn.lock", ["yarn install", "yarn run test:jobs", "yarn run local", "yarn minutehand enqueue"]],
+    ["bun.lock", ["bun install", "bun run test:jobs", "bun run local", "bunx minutehand enqueue"]],
+  ])("the next commands are those of the package manager with %s", async (lock, commands) => {
+    write(lock, "");
+    write("src/shop.js", "");
+    write("package.json", JSON.stringify({ type: "module", scripts: { test: "mocha" } }));
+    const { out } = await init("refund");
+    expect(out).toContain(`Next:\n\n  ${commands.join("\n  ")}`);
+    const [, jobs] = commands;
+    expect(manifest().scripts.posttest).toBe(jobs);
+  });
+
+  test("a package of a workspace uses the runner, the packages and the package manager of the workspace", async () => {
+    const root = folder;
+    const devDependencies = { vitest: "5.1.1", typescript: "5.9.3" };
+    write("package.json", JSON.stringify({ workspaces: ["apps/*"], devDependencies }));
+    write("yarn.lock", "");
+    write("apps/shop/src/shop.ts", "");
+    write("apps/shop/package.json", JSON.stringify({ type: "module" }));
+    folder = join(root, "apps", "shop");
+    const { out } = await init("refund");
+    expect(out).toContain("handlers in src/jobs/, tests in src/jobs/ for Vitest\n");
+    expect(out).toContain("Next:\n\n  yarn install\n  yarn test\n  yarn run local\n");
+    expect(manifest().scripts.test).toBe("vitest run");
+    expect(manifest().devDependencies).not.toHaveProperty("vitest");
+    expect(manifest().devDependencies).not.toHaveProperty("typescript");
+    folder = root;
+  });
+
   test("a package with Vitest gets a test for Vitest, where its tests are, with its ending", async () => {
     write("cdk.json", "{}");
     write("src/shop.ts", "");
@@ -604,6 +649,8 @@ describe("with --template", () => {
       JSON.stringify({ devDependencies: { "aws-cdk-lib": "2", constructs: "10", fauxqs: "2" } }),
     );
     expect((await plain()).out).toContain("Next:\n\n  npx minutehand local\n");
+    write("pnpm-lock.yaml", "");
+    expect((await plain()).out).toContain("Next:\n\n  pnpm exec minutehand local\n");
     write("package.json", "[]");
     expect(await plain()).toMatchObject({ code: 1, err: expect.stringContaining("package.json must be") });
   });

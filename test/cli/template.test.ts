@@ -161,6 +161,11 @@ test.each([
   expect(existsSync(join(folder, "deploy"))).toBe(false);
 });
 
+test("a byte order mark before the file is left out", async () => {
+  write("minutehand.json", `\uFEFF${JSON.stringify(CONFIG)}`);
+  expect(await out()).toMatchObject({ code: 0, err: "" });
+});
+
 test("a missing file and a missing folder are named", async () => {
   expect(await out("--config", "other.json")).toMatchObject({
     code: 1,

@@ -1,12 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Command, Option } from "commander";
+import { manifestOf, packageManagerOf, workspaceOf } from "../../general/package-manager.ts";
 import { topicName } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { type PlainPlan, planPlain } from "../init/plain.ts";
 import { manifestIn, type Plan, planInit } from "../init/plan.ts";
-import { type Asked, type Folder, knownRunner, MODULES, RUNNERS } from "../init/project.ts";
+import { type Asked, type Folder, knownRunner, MODULES, packagesOf, RUNNERS } from "../init/project.ts";
 import type { Open, Session } from "../session.ts";
 
 const ABOUT = `
@@ -79,7 +80,12 @@ async function askFor(
   flags: Asked,
 ): Promise<Asked & { topics: readonly string[] }> {
   const topics = await askForTopics(session);
-  const found = flags.runner ?? withManifest(() => knownRunner(manifestIn(folder)));
+  const found =
+    flags.runner ??
+    withManifest(() => {
+      const manifest = manifestIn(folder);
+      return knownRunner(packagesOf(folder, manifest), manifest);
+    });
   return { ...flags, topics, runner: found ?? (await askForRunner(session)) };
 }
 
@@ -107,18 +113,26 @@ async function askForRunner({ ask }: Session): Promise<NonNullable<Asked["runner
 }
 
 function folderAt(path: string): Folder {
+  const workspace = workspaceOf(path);
   return {
     name: basename(path),
     files: filesIn(path, "", 5),
+    manager: packageManagerOf(path),
+    workspace: workspace === undefined ? {} : manifestOf(workspace),
     read(file) {
       try {
-        return readFileSync(join(path, file), "utf8");
+        return textOf(join(path, file));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
         throw new CliError(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
       }
     },
   };
+}
+
+/** Without a byte order mark, which editors on Windows write. */
+function textOf(file: string): string {
+  return new TextDecoder().decode(readFileSync(file));
 }
 
 /** Names the files of a folder and of `depth - 1` levels below it, without hidden folders, packages and builds. */

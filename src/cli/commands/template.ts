@@ -71,7 +71,8 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
 
 function readJson(file: string, name: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, "utf8"));
+    // Without a byte order mark, which editors on Windows write.
+    return JSON.parse(new TextDecoder().decode(readFileSync(file)));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw new CliError(`${name} must be JSON: ${messageOf(error)}`);

@@ -1,5 +1,5 @@
 import packageJson from "../../../package.json" with { type: "json" };
-import { type Project, packagesOf } from "./project.ts";
+import type { Project } from "./project.ts";
 
 export type Manifest = {
   name?: string;
@@ -28,9 +28,8 @@ export const VERSIONS: Readonly<Record<string, string>> = {
 
 /** Adds what is missing: scripts and packages. Changes nothing that is there, except what `npm init` writes without asking. */
 export function withMissing(manifest: Manifest, project: Project): Manifest {
-  const { isNewApp, isBare, module, jestLacks } = project;
+  const { isNewApp, isBare, module, jestLacks, packages } = project;
   const { dependencies = {}, devDependencies = {} } = manifest;
-  const packages = packagesOf(manifest);
   const needed = [...DEVELOPMENT, ...runnerPackages(project)];
   const missing = needed.filter((name) => !(name in packages)).map((name) => [name, VERSIONS[name]]);
   const minutehand = "minutehand" in packages ? {} : { minutehand: `^${packageJson.version}` };
@@ -66,7 +65,7 @@ function runnerPackages({ isNewApp, module, runner, jestLacks }: Project): strin
 
 function withScripts(
   { test, ...others }: Record<string, string> = {},
-  { isNewApp, module, runner, uncompiledApp, tests, testEnding }: Project,
+  { manager, isNewApp, module, runner, uncompiledApp, tests, testEnding }: Project,
 ): Record<string, string> {
   const own = {
     local: uncompiledApp === undefined ? "minutehand local" : `minutehand local --app "${uncompiledApp}"`,
@@ -87,8 +86,8 @@ function withScripts(
     jest: /\bjest\b/,
   }[runner];
   if (runsAll.test(test) || test.includes(runsJobs)) return { ...own, test, ...others };
-  // The user's own script stays, and npm runs `posttest` after it.
-  return { ...own, test, "test:jobs": runsJobs, posttest: "npm run test:jobs", ...others };
+  // The user's own script stays, and npm runs `posttest` after it. Yarn 2 and later do not.
+  return { ...own, test, "test:jobs": runsJobs, posttest: `${manager.run} test:jobs`, ...others };
 }
 
 /** `npm init` writes a test script that only fails. */

@@ -26,7 +26,8 @@ export function planPlain(topics: readonly string[], folder: Folder): PlainPlan 
     ".gitignore": withIgnored(read(".gitignore")),
   };
   const all = Object.entries(files);
-  const present = packagesOf(manifestIn(folder));
+  const present = packagesOf(folder, manifestIn(folder));
+  const { addForDevelopment, exec } = folder.manager;
   const missing = PACKAGES.filter((name) => !(name in present));
   const install = missing.map((name) => `${name}@${VERSIONS[name]}`).join(" ");
   return {
@@ -34,9 +35,9 @@ export function planPlain(topics: readonly string[], folder: Folder): PlainPlan 
     change: Object.fromEntries(all.filter(([path, text]) => ![undefined, text].includes(read(path)))),
     kept: all.filter(([path, text]) => read(path) === text).map(([path]) => path),
     next: [
-      ...(missing.length > 0 ? [`npm install --save-dev ${install}`] : []),
-      "npx minutehand local",
-      `npx minutehand enqueue ${topic} --delay 5 --body '{"image": "cat.png", "width": 120}'`,
+      ...(missing.length > 0 ? [`${addForDevelopment} ${install}`] : []),
+      `${exec} minutehand local`,
+      `${exec} minutehand enqueue ${topic} --delay 5 --body '{"image": "cat.png", "width": 120}'`,
       `curl http://127.0.0.1:4500/topics/${topic}/receive -d '{"waitSeconds": 20}'`,
       `cp ${EXAMPLES}/api.py ${EXAMPLES}/worker.py .    # a worker in Python: put your work into make_thumbnail`,
       `python3 worker.py http://127.0.0.1:4500 ${topic}`,

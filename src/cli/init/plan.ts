@@ -17,7 +17,7 @@ import {
 import { queueFileOf, withHandlers, withTopics } from "./further-topics.ts";
 import { withValues } from "./json-text.ts";
 import { JEST_TRANSFORM, type Manifest, withMissing } from "./manifest.ts";
-import { type Asked, type Folder, type Project, packagesOf, projectOf, stackFileOf } from "./project.ts";
+import { type Asked, type Folder, type Project, projectOf, stackFileOf } from "./project.ts";
 import { TS_IMPORTS, withIgnored, withTsImports, withTypes } from "./settings.ts";
 
 export type Plan = {
@@ -37,14 +37,15 @@ export type Plan = {
 export function planInit(topics: readonly string[], folder: Folder, asked: Asked): Plan {
   const manifest = manifestIn(folder);
   const project = projectOf(folder, manifest, asked);
+  const extendedManifest = withMissing(manifest, project);
   refuseOtherBodies(topics, folder, project);
   const { read } = folder;
   const extended = extendedFiles(topics, folder, project);
   const files = {
     ...newFiles(topics, folder, project),
     ...extended,
-    ...settingsFiles(folder, project, manifest),
-    "package.json": manifestText(folder, manifest, withMissing(manifest, project)),
+    ...settingsFiles(folder, project),
+    "package.json": manifestText(folder, manifest, extendedManifest),
   };
   const write: Record<string, string> = {};
   const change: Record<string, string> = {};
@@ -57,7 +58,7 @@ export function planInit(topics: readonly string[], folder: Folder, asked: Asked
     ...{ project, write, change },
     kept: Object.keys(files).filter((path) => !(path in write || path in change)),
     add: linesToAdd(topics, folder, project, extended),
-    next: nextCommands(topics[0] ?? "", folder, "package.json" in { ...write, ...change }),
+    next: nextCommands(topics[0] ?? "", project, extendedManifest, "package.json" in { ...write, ...change }),
   };
 }
 
@@ -128,19 +129,18 @@ function extendedFiles(topics: readonly string[], folder: Folder, project: Proje
   };
 }
 
-function settingsFiles({ read }: Folder, project: Project, manifest: Manifest): Record<string, string> {
+function settingsFiles({ read }: Folder, project: Project): Record<string, string> {
   const settings = read("tsconfig.json");
   return {
-    "tsconfig.json":
-      settings === undefined ? tsconfigFile(project) : changedSettings(settings, project, manifest),
+    "tsconfig.json": settings === undefined ? tsconfigFile(project) : changedSettings(settings, project),
     ".gitignore": withIgnored(read(".gitignore")),
   };
 }
 
-function changedSettings(settings: string, project: Project, manifest: Manifest): string {
+function changedSettings(settings: string, project: Project): string {
   const withImports = (project.module === "esm" ? withTsImports(settings) : undefined) ?? settings;
   // Before version 6 the compiler takes all installed types, and a list would take the others away.
-  const takesAll = /^\D*[1-5](\.|$)/.test(packagesOf(manifest).typescript ?? "");
+  const takesAll = /^\D*[1-5](\.|$)/.test(project.packages.typescript ?? "");
   return takesAll ? withImports : withTypes(withImports, typesOf(project));
 }
 
@@ -178,14 +178,18 @@ function linesToAdd(
   ];
 }
 
-function nextCommands(topic: string, { read }: Folder, hasNewPackages: boolean): string[] {
-  const locks = { "pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn" };
-  const npm = Object.entries(locks).find(([lock]) => read(lock) !== undefined)?.[1] ?? "npm";
+function nextCommands(
+  topic: string,
+  { manager }: Project,
+  { scripts = {} }: Manifest,
+  hasNewPackages: boolean,
+): string[] {
+  const { install, run, test, exec } = manager;
   return [
-    ...(hasNewPackages ? [`${npm} install`] : []),
-    `${npm} test`,
-    `${npm} run local`,
-    `npx minutehand enqueue ${topic} --delay 5 --body '{"id": "17"}'`,
+    ...(hasNewPackages ? [install] : []),
+    "test:jobs" in scripts ? `${run} test:jobs` : test,
+    `${run} local`,
+    `${exec} minutehand enqueue ${topic} --delay 5 --body '{"id": "17"}'`,
   ];
 }
 

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import type { PackageManager } from "../../general/package-manager.ts";
 import { UsageError } from "../cli-error.ts";
 import type { Manifest } from "./manifest.ts";
 
@@ -9,6 +10,9 @@ export type Folder = {
   readonly files: readonly string[];
   /** Answers the text of a file, or `undefined` if there is none. */
   read(path: string): string | undefined;
+  readonly manager: PackageManager;
+  /** The package.json of the workspace that the folder is a part of. */
+  readonly workspace: Manifest;
 };
 
 export const RUNNERS = ["node", "vitest", "jest"] as const;
@@ -16,11 +20,16 @@ export type Runner = (typeof RUNNERS)[number];
 export const MODULES = ["esm", "commonjs"] as const;
 export type Module = (typeof MODULES)[number];
 
+type Packages = Readonly<Record<string, string>>;
+
 /** What the user has said with flags or answers. */
 export type Asked = { readonly runner?: Runner; readonly module?: Module };
 
 /** What `init` has found, which says how the new code is written and where it stands. */
 export type Project = {
+  readonly manager: PackageManager;
+  /** The packages that the project has, and those of its workspace, with their versions. */
+  readonly packages: Packages;
   /** Whether there is no CDK app yet. */
   readonly isNewApp: boolean;
   /** Whether no code is there yet, so that nothing depends on the package's `type`. */
@@ -46,15 +55,28 @@ export function projectOf(folder: Folder, manifest: Manifest, asked: Asked): Pro
   const sources = folder.files.filter(isCode);
   const isBare = sources.length === 0;
   const module = moduleOf(manifest, isBare, asked);
-  const runner = runnerIn(manifest, asked);
+  const packages = packagesOf(folder, manifest);
+  const runner = runnerIn(packages, manifest, asked);
   const hasOldPlace = folder.files.includes("jobs/topics.ts");
   const jobs = !hasOldPlace && sources.some((path) => path.startsWith("src/")) ? "src/jobs" : "jobs";
   const settings = folder.read("cdk.json");
   const isNewApp = settings === undefined;
   const uncompiledApp = uncompiled(settings ?? "");
-  const hasJestTypes = "@types/jest" in packagesOf(manifest);
-  const jestLacks = runner === "jest" ? lackOfJest(folder, manifest) : "nothing";
-  const found = { isNewApp, isBare, module, runner, uncompiledApp, jobs, hasJestTypes, jestLacks };
+  const hasJestTypes = "@types/jest" in packages;
+  const jestLacks = runner === "jest" ? lackOfJest(folder, packages, manifest) : "nothing";
+  const { manager } = folder;
+  const found = {
+    manager,
+    packages,
+    isNewApp,
+    isBare,
+    module,
+    runner,
+    uncompiledApp,
+    jobs,
+    hasJestTypes,
+    jestLacks,
+  };
   // The user's own `node --test` would find a `.test.ts` here, and run it without tsx.
   const isHidden =
     module === "commonjs" && runner === "node" && /\bnode\b.*--test/.test(testScript(manifest));
@@ -84,9 +106,9 @@ function moduleOf({ type }: Manifest, isBare: boolean, { module: asked }: Asked)
 }
 
 /** The runner that the project has or that was asked for; otherwise Node's own. */
-function runnerIn(manifest: Manifest, { runner: asked }: Asked): Runner {
-  const found = knownRunner(manifest);
-  if (asked === "jest" && !("jest" in packagesOf(manifest)))
+function runnerIn(packages: Packages, manifest: Manifest, { runner: asked }: Asked): Runner {
+  const found = knownRunner(packages, manifest);
+  if (asked === "jest" && !("jest" in packages))
     throw new UsageError(
       "--runner jest needs a project with Jest, such as the one of cdk init app --language typescript",
     );
@@ -94,9 +116,9 @@ function runnerIn(manifest: Manifest, { runner: asked }: Asked): Runner {
 }
 
 /** The runner that the project has. Of two, its test script names the one in use. */
-export function knownRunner(manifest: Manifest): Runner | undefined {
+export function knownRunner(packages: Packages, manifest: Manifest): Runner | undefined {
   const script = testScript(manifest);
-  const installed = RUNNERS.filter((name) => name in packagesOf(manifest));
+  const installed = RUNNERS.filter((name) => name in packages);
   return installed.find((name) => script.includes(name)) ?? installed[0];
 }
 
@@ -116,8 +138,8 @@ function testFolderOf(
 }
 
 /** Jest runs TypeScript in each project that has it. In one of JavaScript alone, its Babel fails at the first type. */
-function lackOfJest({ files }: Folder, manifest: Manifest): Project["jestLacks"] {
-  if ("typescript" in packagesOf(manifest) || files.includes("tsconfig.json")) return "nothing";
+function lackOfJest({ files }: Folder, packages: Packages, manifest: Manifest): Project["jestLacks"] {
+  if ("typescript" in packages || files.includes("tsconfig.json")) return "nothing";
   const hasFile = files.some((path) => path.startsWith("jest.config."));
   return hasFile || manifest.jest?.transform !== undefined ? "transform in a file" : "transform";
 }
@@ -130,8 +152,12 @@ export function stackFileOf({ files, read }: Folder): string | undefined {
   return declaring.length === 1 ? declaring[0] : undefined;
 }
 
-export function packagesOf({ dependencies, devDependencies }: Manifest): Record<string, string> {
-  return { ...dependencies, ...devDependencies };
+/** The packages of the folder and of its workspace: both can be imported. */
+export function packagesOf({ workspace }: Folder, { dependencies, devDependencies }: Manifest): Packages {
+  return {
+    ...{ ...workspace.dependencies, ...workspace.devDependencies },
+    ...{ ...dependencies, ...devDependencies },
+  };
 }
 
 function testScript({ scripts }: Manifest): string {

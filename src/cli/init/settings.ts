@@ -1,5 +1,5 @@
 /** Changes of tsconfig.json and .gitignore that keep the user's own text. */
-import { withMember } from "./json-text.ts";
+import { lineEndOf, withMember } from "./json-text.ts";
 import { withoutComments } from "./json-tree.ts";
 
 const IGNORED = ["node_modules", "cdk.out", ".minutehand"];
@@ -11,7 +11,8 @@ type Settings = { extends?: unknown; compilerOptions?: Record<string, unknown> }
 export function withIgnored(text = ""): string {
   const missing = IGNORED.filter((name) => !text.includes(name));
   if (missing.length === 0) return text;
-  return `${text === "" || text.endsWith("\n") ? text : `${text}\n`}${missing.join("\n")}\n`;
+  const eol = lineEndOf(text);
+  return `${text === "" || text.endsWith("\n") ? text : text + eol}${missing.join(eol)}${eol}`;
 }
 
 /** Lets imports name `.ts` files, as Node needs it. Answers `undefined` if the text is not an object that can be changed safely. */

@@ -126,7 +126,8 @@ test("--app needs no cdk.json, and gets its context", async () => {
   const context = "process.env.CDK_CONTEXT_JSON";
   writeFileSync(join(root, "app.cjs"), WRITES.replace('"{}"', context));
   expect(readFileSync(join(await run("node app.cjs"), "manifest.json"), "utf8")).toBe("{}");
-  writeFileSync(join(root, "cdk.json"), JSON.stringify({ app: "false", context: { shop: "1" } }));
+  // Editors on Windows write a byte order mark.
+  writeFileSync(join(root, "cdk.json"), `\uFEFF${JSON.stringify({ app: "false", context: { shop: "1" } })}`);
   expect(readFileSync(join(await run("node app.cjs"), "manifest.json"), "utf8")).toBe('{"shop":"1"}');
 });
 
