@@ -5,7 +5,7 @@ import type { DelayQueueProps } from "../props.ts";
 type Form = { readonly is: string; readonly form: RegExp; readonly allowed: string };
 
 /** The names and ARNs of what AWS already has. A deployment would refuse other ones, or its functions would not find what they name. */
-const FORMS = {
+export const AWS_NAMES = {
   /** "Naming rules", Amazon DynamoDB Developer Guide. */
   table: {
     is: "the name of a DynamoDB table",
@@ -36,8 +36,8 @@ function arn(what: string, service: string, resource: RegExp, example: string): 
 }
 
 /** The rule that a text has the form that AWS asks for. Synth does not know the text of a token. */
-export function nameCheck(at: string, of: keyof typeof FORMS, actual: unknown): Check {
-  const { is, form, allowed } = FORMS[of];
+export function nameCheck(at: string, of: keyof typeof AWS_NAMES, actual: unknown): Check {
+  const { is, form, allowed } = AWS_NAMES[of];
   const holds = typeof actual !== "string" || Token.isUnresolved(actual) || form.test(actual);
   return { holds, rule: `${at} must be ${is}`, actual, allowed };
 }

@@ -42,6 +42,8 @@ test("the JSON Schema is that of what `minutehand template` reads; `npm run docs
   expect(Object.keys(properties).sort()).toEqual([...CONFIG_NAMES].sort());
   expect(Object.keys(properties.targets.additionalProperties.properties)).toEqual(TARGET_NAMES);
   expect(Object.keys(definitions.topic.properties)).toEqual(SETTINGS.map(([name]) => name));
+  const [{ pattern }] = properties.eventBus.oneOf;
+  expect(["orders", "arn:x"].map((name) => new RegExp(pattern).test(name))).toEqual([true, false]);
   for (const { description } of [properties.prefix, properties.targets, definitions.topic.properties.ttr])
     expect(description).toMatch(/^[A-Z]/);
 });

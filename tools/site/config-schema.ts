@@ -1,29 +1,28 @@
+import { AWS_NAMES } from "../../infra/checks/names.ts";
 import { CONFIG_NAMES } from "../../infra/plain/config.ts";
+import { PREFIX } from "../../src/settings/prefix.ts";
 import { SETTINGS } from "../../src/settings/topic-settings.ts";
 import { type Documented, documentedFields } from "./docstrings.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
 const DURATION = { type: ["number", "string"] };
-const TEXT_OR_PARAMETER = {
-  oneOf: [
-    { type: "string" },
-    objectOf({ parameter: { type: "string", pattern: "^[A-Za-z0-9]{1,255}$" } }, ["parameter"]),
-  ],
-};
 /** The forms of those properties whose docstrings do not suffice for an editor. The construct checks all of them. */
 const FORMS: Readonly<Record<string, Schema>> = {
   topics: { type: "object", minProperties: 1, additionalProperties: { $ref: "#/definitions/topic" } },
   targets: {
     type: "object",
     additionalProperties: objectOf(
-      { arn: TEXT_OR_PARAMETER, timeout: DURATION, localHandler: { type: "string" } },
+      { arn: textOrParameter(), timeout: DURATION, localHandler: { type: "string" } },
       ["arn", "timeout"],
     ),
   },
   handlers: { type: "object", additionalProperties: { type: "string" } },
-  ...{ table: TEXT_OR_PARAMETER, eventBus: TEXT_OR_PARAMETER },
-  ...{ encryptionKey: TEXT_OR_PARAMETER, alarmTopic: TEXT_OR_PARAMETER },
+  prefix: { type: "string", pattern: PREFIX.source },
+  table: textOrParameter("table"),
+  eventBus: textOrParameter("eventBus"),
+  encryptionKey: textOrParameter("encryptionKey"),
+  alarmTopic: textOrParameter("alarmTopic"),
 };
 
 /** The JSON Schema of the file that `minutehand template` reads, for editors: names, descriptions and simple ranges. */
@@ -40,6 +39,12 @@ export function configSchema(): Schema {
     ...objectOf(Object.fromEntries(properties), ["topics"]),
     definitions: { topic: topicSchema() },
   };
+}
+
+function textOrParameter(name?: keyof typeof AWS_NAMES): Schema {
+  const text = { type: "string", ...(name && { pattern: AWS_NAMES[name].form.source }) };
+  const parameter = { type: "string", pattern: "^[A-Za-z0-9]{1,255}$" };
+  return { oneOf: [text, objectOf({ parameter }, ["parameter"])] };
 }
 
 function topicSchema(): Schema {
