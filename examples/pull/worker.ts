@@ -4,7 +4,7 @@
  * To stop the worker, send it SIGTERM. Its last `receive` ends, which takes up to 20 seconds, and so does a job that still comes.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient, pull } from "minutehand/client";
+import { createClient, type PulledJob, pull } from "minutehand/client";
 import type { Topics } from "../topics.ts";
 
 const given = process.argv.slice(2).filter((argument) => argument !== "--once");
@@ -12,15 +12,25 @@ const [url = process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500", topic = "thu
 const stop = new AbortController();
 process.once("SIGTERM", () => stop.abort());
 
+/** Does the work of a job. If it throws, the job runs again by the topic's backoff. */
+async function makeThumbnail({ body, attempt }: PulledJob<Topics["thumbnail"]>, lost: AbortSignal) {
+  if (body.width <= 0) throw new RangeError(`width must be more than 0, is ${body.width}`);
+  // Stands for the work.
+  await sleep(Number(process.env.WORK_SECONDS ?? 0) * 1000, undefined, { signal: lost });
+  console.log(`${body.image} at ${body.width} px, attempt ${attempt}`);
+}
+
 await pull(
   createClient<Record<string, Topics["thumbnail"]>>({ url }),
   topic,
-  async ({ body, attempt }, lost) => {
+  async (job, lost) => {
     if (process.argv.includes("--once")) stop.abort();
-    if (body.width <= 0) throw new RangeError(`width must be more than 0, is ${body.width}`);
-    // Stands for the work.
-    await sleep(Number(process.env.WORK_SECONDS ?? 0) * 1000, undefined, { signal: lost });
-    console.log(`${body.image} at ${body.width} px, attempt ${attempt}`);
+    try {
+      await makeThumbnail(job, lost);
+    } catch (error) {
+      if (!lost.aborted) console.error(`job ${job.id}, attempt ${job.attempt}: ${error}`);
+      throw error;
+    }
   },
   { stop: stop.signal, extendEvery: Number(process.env.EXTEND_EVERY ?? 10) },
 ).catch((error: Error) => {

@@ -96,7 +96,9 @@ def work(url, once):
                 with extended(url, job["receipt"]) as lost:
                     make_thumbnail(job, lost)
             except Exception as error:
-                settle(url, f"/topics/{TOPIC}/retry", {**receipt, "error": f"{type(error).__name__}: {error}"})
+                reason = f"{type(error).__name__}: {error}"
+                print(f"job {job['id']}, attempt {job['attempt']}: {reason}", file=sys.stderr, flush=True)
+                settle(url, f"/topics/{TOPIC}/retry", {**receipt, "error": reason})
             else:
                 settle(url, f"/topics/{TOPIC}/finish", receipt)
         if once and jobs:

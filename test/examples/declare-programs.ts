@@ -59,7 +59,7 @@ async function workOnce(
   const { id } = await world.file({ topic: "thumbnail", body: JSON.stringify(body) });
   const end = await ended(start([...command("worker"), served.url, "--once"], env));
   const calls = served.received.map(({ path }) => path.replace("/topics/thumbnail/", ""));
-  return { ...end, calls, job: await world.home(id) };
+  return { ...end, calls, id, job: await world.home(id) };
 }
 
 export function declareWorker(programs: Programs): void {
@@ -78,9 +78,10 @@ export function declareRuns(programs: Programs): void {
     expect(job).toMatchObject({ state: "done", attempt: 1 });
   });
 
-  test(`the ${language} worker asks for a retry of a job that fails, with the reason`, async () => {
-    const { printed, status, job } = await workOnce(programs, { ...BODY, width: 0 });
+  test(`the ${language} worker asks for a retry of a job that fails, with the reason, and prints both`, async () => {
+    const { printed, told, status, id, job } = await workOnce(programs, { ...BODY, width: 0 });
     expect({ printed, status }).toEqual({ printed: "", status: 0 });
+    expect(told).toBe(`job ${id}, attempt 1: ${widthError}\n`);
     expect(job).toMatchObject({ state: "scheduled", lastError: widthError });
   });
 

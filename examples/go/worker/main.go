@@ -109,6 +109,7 @@ func run(client *api.Client, one job) error {
 	cancel()
 	<-extended
 	if failure != nil {
+		log.Printf("job %s, attempt %d: %v", one.ID, one.Attempt, failure)
 		return settle(client, "/retry", map[string]string{"receipt": one.Receipt, "error": failure.Error()})
 	}
 	return settle(client, "/finish", map[string]string{"receipt": one.Receipt})
