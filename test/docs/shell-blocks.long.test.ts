@@ -39,12 +39,13 @@ const PRELUDE = `
 set -euo pipefail
 later() { printf '%s\\t' "$@" >> "$LATER"; printf '\\n' >> "$LATER"; }
 curl() { command curl --silent --show-error --fail-with-body "$@"; echo; }
-minutehand() {
+packaged() {
   case " $* " in *" --stack "* | " local "* | " console "* | " tail "* | " doctor "* | " clock "* | " event "* | " receiver-secret "*" --topic "*) later minutehand "$@"; return;; esac
   case " $* " in *" --yes "* | *" --dry-run "* | *" --key "*) ;; " cancel --topic "* | " reschedule --topic "* | " redrive "*" --from "*) set -- "$@" --yes;; esac
   node "$ROOT/src/cli/main.ts" "$@"
 }
-npx() { if [ "$1" = minutehand ]; then shift; minutehand "$@"; else later npx "$@"; fi; }
+npx() { if [ "$1" = minutehand ]; then shift; packaged "$@"; else later npx "$@"; fi; }
+minutehand() { if [ "$1" = completion ]; then packaged "$@"; else echo "a reader has only npx minutehand" >&2; return 127; fi; }
 npm() { later npm "$@"; }
 aws() { later aws "$@"; if [ "$2" = get-secret-value ]; then echo "$SECRET_TEXT"; fi; }
 python3() { later python3 "$@"; }
