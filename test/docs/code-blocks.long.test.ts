@@ -318,6 +318,155 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   expect(queue.jobs()).toHaveLength(3);
 });
 
+test("a change of a row whose job runs leaves the row to the poll, and the job that runs closes no order", async () => {
+  const { cancelJob, fileJob, handlerOf } = await movingPage("rows.ts");
+  const order = { version: 1, paid: false, closed: false };
+  const marked: string[] = [];
+  const dueAt = new Date(Date.UTC(2026, 0, 1, 1));
+  const mark = (id: string) => marked.push(id);
+  const file = () => fileJob(queue.client, marking({ dueAt, ...order }, mark), "17");
+  let meanwhile = async (): Promise<void> => {};
+  const update = async (sql: string, [id, version]: unknown[]): Promise<void> => {
+    expect([sql, id]).toEqual([
+      "UPDATE orders SET closed = true WHERE id = $1 AND version = $2 AND NOT paid",
+      "17",
+    ]);
+    await meanwhile();
+    if (version === order.version && !order.paid) order.closed = true;
+  };
+  const queue = createTestQueue({ topics: { "order-timeout": { handler: handlerOf(update) } } });
+  await file();
+  meanwhile = async () => {
+    order.version = 2;
+    await file();
+    await cancelJob(queue.client, "17"); // too late as well
+  };
+  await queue.advance("1h");
+  expect({ marked, ...order }).toMatchObject({ marked: ["17"], closed: false });
+  meanwhile = async () => {};
+  await file();
+  await queue.advance("1h");
+  expect({ marked, ...order }).toMatchObject({ marked: ["17", "17"], closed: true });
+  order.version = 3;
+  dueAt.setUTCDate(2);
+  await file();
+  await cancelJob(queue.client, "17");
+  expect(queue.jobs().map(({ state }) => state)).toEqual(["done", "done", "cancelled"]);
+});
+
+type QStashMessage = { body?: string; notBefore?: number; maxRetries?: number; scheduleId?: string };
+
+/** QStash with the calls that the page's move makes. The messages of `gone` are cancelled after they were read. */
+function qstashOf(messages: Record<string, QStashMessage>, gone: readonly string[] = []) {
+  const live = new Map(Object.entries(messages));
+  const ids = [...live.keys()];
+  const schedules = new Map<string, object>();
+  return {
+    live,
+    schedules,
+    client: {
+      async logs({ cursor, filter }: { cursor?: string; filter: object }) {
+        expect(filter).toEqual({ state: "CREATED", url: "https://shop.example/orders/close" });
+        const at = Number(cursor ?? 0);
+        const logs = ids.slice(at, at + 2).map((messageId) => ({ messageId }));
+        return { logs, ...(at + 2 < ids.length && { cursor: String(at + 2) }) };
+      },
+      messages: {
+        async get(id: string) {
+          const found = live.get(id);
+          if (!found) throw Object.assign(new Error("message not found"), { status: 404 });
+          if (gone.includes(id)) live.delete(id);
+          return found;
+        },
+        cancel: async (asked: string[]) => ({ cancelled: asked.filter((id) => live.delete(id)).length }),
+      },
+      schedules: {
+        list: async () => [...schedules.values()],
+        delete: async (id: string) => void schedules.delete(id),
+      },
+    },
+  };
+}
+
+describe("the move from QStash", () => {
+  const notBefore = Date.now() + 3_600_000;
+  const order = (orderId: string, more: object = {}) => ({
+    ...{ body: JSON.stringify({ orderId }), notBefore, ...more },
+  });
+  const callbacks = { webhook: {}, receiver: () => ({ status: 204, body: "" }) };
+  const queueNow = () => createTestQueue({ topics: { callbacks }, now: new Date() });
+
+  test("moves the messages of its log that wait, and cancels them in QStash", async () => {
+    const { idsInLog, move } = await movingPage("qstash-move.ts");
+    const queue = queueNow();
+    const soon = Date.now() + 299_000;
+    const { live, client } = qstashOf(
+      {
+        ...{ one: order("17", { maxRetries: 5 }), two: order("18"), bare: {} },
+        ...{ soon: order("19", { notBefore: soon }), daily: order("20", { scheduleId: "daily" }) },
+      },
+      ["two"],
+    );
+    const done = { key: "order-17", delay: 0, callbackUrl: "https://shop.example/orders/close" };
+    await queue.client.enqueue("callbacks", { orderId: "17" }, done);
+    await queue.advance(0);
+    await move(client, queue.client, idsInLog(client));
+    await move(client, queue.client, ["delivered", "one"]);
+    expect([...live.keys()]).toEqual(["bare", "soon", "daily"]);
+    const dueAt = new Date(notBefore).toISOString();
+    expect(queue.jobs()).toMatchObject([
+      { key: "order-17", state: "done" },
+      { key: "order-17", dueAt, maxAttempts: 6, body: { orderId: "17" }, state: "scheduled" },
+      { key: "order-18", maxAttempts: 4, state: "cancelled" },
+    ]);
+    expect(queue.jobs()[1]).toMatchObject({ callbackUrl: "https://shop.example/orders/close" });
+  });
+
+  test("runs again after it was cut off, and files no job twice", async () => {
+    const { move } = await movingPage("qstash-move.ts");
+    const queue = queueNow();
+    const { live, client } = qstashOf({ one: order("17") });
+    const cutOff = async () => {
+      throw new Error("the connection breaks");
+    };
+    const broken = { ...client, messages: { ...client.messages, cancel: cutOff } };
+    await expect(move(broken, queue.client, ["one"])).rejects.toThrow("breaks");
+    await queue.client.cancel({ topic: "callbacks", key: "order-17" });
+    await move(client, queue.client, ["one"]);
+    expect([...live]).toEqual([]);
+    expect(queue.jobs().map(({ state }) => state)).toEqual(["cancelled"]);
+  });
+
+  test("moves the schedules of the receiver with their time zone", async () => {
+    const { moveSchedules } = await movingPage("qstash-move.ts");
+    const queue = queueNow();
+    const { schedules, client } = qstashOf({});
+    const destination = "https://shop.example/orders/close";
+    const old = (scheduleId: string, more: object = {}) =>
+      schedules.set(scheduleId, {
+        ...{
+          scheduleId,
+          destination,
+          cron: "30 8 * * 1-5",
+          isPaused: false,
+          body: '{"orderId":"17"}',
+          ...more,
+        },
+      });
+    old("daily", { cron: "CRON_TZ=Europe/Berlin 30 8 * * 1-5", retries: 1 });
+    old("utc");
+    old("paused", { isPaused: true });
+    old("other", { destination: "https://shop.example/other" });
+    await moveSchedules(client, queue.client);
+    expect([...schedules.keys()]).toEqual(["paused", "other"]);
+    expect(await queue.client.schedule("daily")).toMatchObject({
+      ...{ expression: "cron(30 8 ? * MON-FRI *)", timezone: "Europe/Berlin" },
+      ...{ topic: "callbacks", body: { orderId: "17" }, callbackUrl: destination, maxAttempts: 2 },
+    });
+    expect(await queue.client.schedule("utc")).toMatchObject({ timezone: "UTC" });
+  });
+});
+
 test("a receiver takes the calls of QStash and of Minutehand, and no other", async () => {
   const { bodyOf } = await movingPage("receive.ts");
   const url = "https://shop.example/orders/close";

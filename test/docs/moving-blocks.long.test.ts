@@ -1,27 +1,36 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test, vi } from "vitest";
 import { startEmbeddedStack } from "../../local/embedded-stack.ts";
 import type { Client, PulledJob } from "../../src/client/client.ts";
 import { createClient } from "../../src/client/http-client.ts";
 import { createTestQueue } from "../../src/testing/test-queue.ts";
+import { serveApi } from "../cli/served-api.ts";
 import { PATIENCE_MS } from "../patience.ts";
+import { createApi } from "../support/api.ts";
+import { createWorld } from "../support/world.ts";
 import { blocksOf, fileOf, ROOT, readPage } from "./blocks.ts";
 
 const PAGE = "docs/guides/coming-from.md";
 const FOLDER = join(ROOT, "dist", "moving-blocks");
 
-/** Writes programs of the page beside each other. Node finds the package under its name only after a build, so the app imports its source. */
+const SOURCES = { cdk: "infra/cdk.ts", client: "src/client/client.ts" };
+
+/** Writes programs of the page beside each other. Node finds the package under its name only after a build, so they import its source. */
 function write(...names: readonly string[]): void {
   mkdirSync(FOLDER, { recursive: true });
   for (const name of names) {
     const block = blocksOf(PAGE, readPage(PAGE)).find((found) => fileOf(found) === name);
     if (!block) throw new Error(`${PAGE} has no ${name}`);
-    writeFileSync(
-      join(FOLDER, name),
-      block.text.replaceAll('"minutehand/cdk"', JSON.stringify(join(ROOT, "infra", "cdk.ts"))),
+    const program = Object.entries(SOURCES).reduce(
+      (before, [of, source]) => before.replaceAll(`"minutehand/${of}"`, JSON.stringify(join(ROOT, source))),
+      block.text,
     );
+    writeFileSync(join(FOLDER, name), program);
   }
 }
 
@@ -105,4 +114,40 @@ test("the worker that takes the place of a line of the crontab runs the command 
     "2026-01-08T07:30:00.000Z done",
   ]);
   expect(queue.jobs()[1]?.lastError).toContain("no disk");
+});
+
+test("the program of the crontab's worker runs its command for a job, and ends at SIGTERM after the run", async () => {
+  write("crontab.ts");
+  await using api = await serveApi(createApi(createWorld({ topics: { report: { consumer: "pull" } } })));
+  const { id } = await api.file({ topic: "report", delay: 0 });
+  const unit = blocksOf(PAGE, readPage(PAGE)).find((block) => block.text.includes("report.service"));
+  const start = /^ExecStart=\/usr\/bin\/node (\S+) https:\S+ (\S+) \/usr\/local\/bin\/report --daily$/m;
+  const [, file, topic = ""] = start.exec(unit?.text ?? "") ?? [];
+  expect(file).toBe("crontab.ts");
+  const args = [api.url, topic, "/bin/sh", "-c", "kill -TERM $PPID; sleep 0.5; echo written"];
+  const program = spawn(process.execPath, ["crontab.ts", ...args], {
+    ...{ cwd: FOLDER, stdio: ["ignore", "pipe", "inherit"] },
+  });
+  const [printed, [status]] = await Promise.all([text(program.stdout), once(program, "close")]);
+  expect({ printed, status }).toEqual({ printed: "written\n\n", status: 0 });
+  expect((await api.call("GET", `/jobs/${id}`)).json).toMatchObject({ state: "done" });
+});
+
+test("the worker that takes the place of a loop over SQS closes each order, and retries one that fails", async () => {
+  write("poll.ts");
+  const { work } = await import(join(FOLDER, "poll.ts"));
+  const queue = createTestQueue({ topics: { "order-timeout": { consumer: "pull" } } });
+  for (const orderId of ["17", "18"]) await queue.client.enqueue("order-timeout", { orderId }, { delay: 0 });
+  await queue.advance(0);
+  const stop = new AbortController();
+  const closed: string[] = [];
+  await work(untilEmpty(queue.client, stop), stop.signal, async (orderId: string) => {
+    if (orderId === "18") throw new Error("no route");
+    closed.push(orderId);
+  });
+  expect(closed).toEqual(["17"]);
+  expect(queue.jobs().map(({ state, lastError }) => [state, lastError])).toEqual([
+    ["done", undefined],
+    ["scheduled", expect.stringContaining("no route")],
+  ]);
 });

@@ -65,12 +65,13 @@ scheduler = Scheduler({
     "order-18": schedule("at(2031-01-02T09:00:00)", "18", **window),
     "order-19": schedule("at(2031-01-02T09:00:00)", "19"),
     "fired": schedule("at(2021-01-02T09:00:00)", "20"),
-    "daily": schedule("rate(1 day)", "21"),
+    "daily": schedule("cron(30 8 ? * MON-FRI *)", "21", EndDate=datetime(2031, 1, 2, tzinfo=timezone.utc), **berlin, **window),
+    "hourly": schedule("rate(1 hour)", "22"),
     "other": schedule("at(2031-01-02T09:00:00)", "22", arn="arn:other"),
     "soon": schedule(soon, "23"),
     "bare": {**schedule("at(2031-01-02T09:00:00)", ""), "Target": {"Arn": "arn:close"}},
     "message": {**schedule("at(2031-01-02T09:00:00)", ""), "Target": {"Arn": "arn:queue", "Input": "order 24"}},
-}, gone=["order-19"], slow=["order-17"])
+}, gone=["order-19", "hourly"], slow=["order-17"])
 for _ in range(2):
     move(scheduler, sys.argv[1], "orders", "order-timeout", "arn:close")
 move(scheduler, sys.argv[1], "orders", "order-timeout", "arn:queue")
@@ -98,7 +99,7 @@ def create(name, expression, body, **more):
 create("order-17", "at(2031-07-02T09:00:00)", '{"orderId": "17"}', ScheduleExpressionTimezone="Europe/Berlin")
 create("order-18", "at(2031-07-02T09:00:00)", '"order 18"', ActionAfterCompletion="DELETE")
 create("stands-still", "at(2031-07-02T09:00:00)", "{}", State="DISABLED")
-create("daily", "rate(1 day)", "{}")
+create("daily", "rate(1 day)", "{}", StartDate="2031-01-02T00:00:00Z")
 move(scheduler, sys.argv[1], "orders", "order-timeout", arn)
 left = [found["Name"] for found in scheduler.list_schedules(GroupName="orders")["Schedules"]]
 # Cancelled after it was read: the delete answers that there is no such schedule.
@@ -112,8 +113,8 @@ move(scheduler, sys.argv[1], "orders", "order-timeout", arn)
 print(json.dumps(sorted(left)))
 `;
 
-test("the page has three programs in Python", () => {
-  expect([...programs().keys()]).toEqual(["orders.py", "handler.py", "move.py"]);
+test("the page has four programs in Python", () => {
+  expect([...programs().keys()]).toEqual(["orders.py", "move_tasks.py", "handler.py", "move.py"]);
 });
 
 /** The page's programs in Python, by the names in their first lines. */
@@ -128,6 +129,7 @@ async function python(name: string, program: string, ...urls: readonly string[])
   mkdirSync(folder, { recursive: true });
   for (const [file, text] of programs()) writeFileSync(join(folder, file), text);
   cpSync(join(ROOT, "examples", "python", "api.py"), join(folder, "api.py"));
+  writeFileSync(join(folder, "tasks.py"), TASKS);
   writeFileSync(join(folder, "main.py"), program);
   const { stdout } = await promisify(execFile)("python3", ["main.py", ...urls], {
     cwd: folder,
@@ -179,10 +181,10 @@ print(__import__("json").dumps(ended))
 });
 
 pythonTest(
-  "the page's move in Python moves the schedules of one time that wait, and the handler takes both events",
+  "the page's move in Python moves the schedules of one target, and the handler takes both events",
   async () => {
     await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
-    const left = ["fired", "daily", "other", "soon"];
+    const left = ["fired", "other", "soon"];
     expect(await python("move", MOVE, api.url)).toEqual({ left, taken: ["17", "18"] });
     const jobOf = async (key: string) => (await api.call("GET", `/topics/order-timeout/jobs/${key}`)).json;
     expect(await jobOf("order-17")).toMatchObject({
@@ -194,6 +196,16 @@ pythonTest(
     expect(await jobOf("bare")).toMatchObject({ state: "scheduled", body: null });
     expect(await jobOf("message")).toMatchObject({ state: "scheduled", body: "order 24" });
     for (const key of left) expect(await jobOf(key)).toMatchObject({ code: "job-not-found" });
+    const { json } = await api.call("GET", "/schedules/daily");
+    expect(json).toMatchObject({
+      ...{
+        expression: "cron(30 8 ? * MON-FRI *)",
+        timezone: "Europe/Berlin",
+        end: "2031-01-02T00:00:00.000Z",
+      },
+      ...{ topic: "order-timeout", body: { orderId: "21" }, flexibleWindow: 900 },
+    });
+    expect((await api.call("GET", "/schedules/hourly")).status).toBe(404);
   },
 );
 
@@ -201,7 +213,10 @@ botocoreTest("the page's move in Python takes schedules by the client of the AWS
   await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
   const endpoint = await startSchedulerEndpoint();
   try {
-    expect(await python("sdk", MOVE_BY_SDK, api.url, endpoint.url)).toEqual(["daily", "stands-still"]);
+    expect(await python("sdk", MOVE_BY_SDK, api.url, endpoint.url)).toEqual(["stands-still"]);
+    expect((await api.call("GET", "/schedules/daily")).json).toMatchObject({
+      ...{ expression: "rate(1 day)", start: "2031-01-02T00:00:00.000Z" },
+    });
   } finally {
     await endpoint.stop();
   }
@@ -213,6 +228,68 @@ botocoreTest("the page's move in Python takes schedules by the client of the AWS
   expect(await jobOf("order-18")).toMatchObject({ state: "scheduled", body: "order 18" });
   expect(await jobOf("order-19")).toMatchObject({ state: "cancelled" });
 });
+
+/** Celery with the calls that the page's move makes. A task of `gone` is revoked by another program while the move files it. */
+const TASKS = `
+from datetime import datetime, timedelta, timezone
+
+class Control:
+    def __init__(self, waiting, revoked, gone):
+        self.waiting, self.ids, self.gone = waiting, list(revoked), gone
+
+    def inspect(self, timeout):
+        return self
+
+    def revoked(self):
+        return {"one": list(self.ids), "two": []}
+
+    def scheduled(self):
+        self.ids += self.gone
+        return {"one": self.waiting[:1], "two": self.waiting[1:]}
+
+    def revoke(self, ids):
+        self.ids += ids
+
+class App:
+    pass
+
+def waiting(order_id, name="tasks.close_order", seconds=7200):
+    eta = (datetime(2031, 1, 2, 9, tzinfo=timezone.utc) if seconds == 7200 else datetime.now(timezone.utc) + timedelta(seconds=seconds))
+    return {"eta": eta.isoformat(), "priority": 6, "request": {"id": f"id-{order_id}", "name": name, "args": [order_id], "kwargs": {}}}
+
+app = App()
+app.control = Control([
+    waiting("17"), waiting("18"), waiting("19"), waiting("20", name="tasks.mail"), waiting("21", seconds=3599), waiting("22"),
+], revoked=["id-18"], gone=["id-19"])
+`;
+
+pythonTest(
+  "the page's move in Python moves the tasks that Celery's workers hold, and revokes them",
+  async () => {
+    await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+    const program = `
+import io, contextlib, json, sys
+from move_tasks import app, move
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    move(sys.argv[1])
+    app.control.gone = []
+    move(sys.argv[1])
+print(json.dumps([out.getvalue().splitlines(), app.control.ids]))
+`;
+    expect(await python("tasks", program, api.url)).toEqual([
+      ["moved 3 tasks", "moved 0 tasks"],
+      ["id-18", "id-19", "id-17", "id-19", "id-22"],
+    ]);
+    const jobOf = async (id: string) =>
+      (await api.call("GET", `/topics/order-timeout/jobs/order-${id}`)).json;
+    expect(await jobOf("17")).toMatchObject({
+      ...{ state: "scheduled", dueAt: "2031-01-02T09:00:00.000Z", body: { orderId: "17" } },
+    });
+    expect(await jobOf("19")).toMatchObject({ state: "cancelled" });
+    expect(await jobOf("22")).toMatchObject({ state: "scheduled" });
+    for (const id of ["18", "20", "21"]) expect(await jobOf(id)).toMatchObject({ code: "job-not-found" });
+  },
+);
 
 /** What the first page needs of the package `requests`, which a machine may not have. */
 const REQUESTS = `
