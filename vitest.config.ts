@@ -56,7 +56,7 @@ const PROJECTS: readonly ProjectTest[] = [
     isolate: false,
     include: [
       "test/{layers,lengths,workflows,release}.test.ts",
-      "test/docs/{pages,rooms,moving-blocks.long,python-blocks.long,ruby-blocks.long,shell-blocks.long,sign-blocks.long,words}.test.ts",
+      "test/docs/{pages,rooms,any-language.long,moving-blocks.long,python-blocks.long,ruby-blocks.long,shell-blocks.long,sign-blocks.long,words}.test.ts",
       "test/{types,cli,core,settings,cron,general,examples,protocol,client,consumer,environment,functions,http,local,console,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
     ],
     exclude: ["test/testing/memory-*.test.ts"],

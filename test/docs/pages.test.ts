@@ -12,7 +12,7 @@ const TESTED: Readonly<Record<string, string>> = {
   ts: "code-blocks.long.test.ts",
   // CommonJS, tests for Jest (`../package/commonjs.ts`), and a program for BullMQ.
   typescript: "../package/bullmq.ts",
-  // Those of the page of signing, of `python-blocks.long.test.ts`, `ruby-blocks.long.test.ts` and `../local/clock.long.test.ts`.
+  // Those of the page of signing, of `python-blocks.long.test.ts`, `ruby-blocks.long.test.ts` and `any-language.long.test.ts`.
   python: "sign-blocks.long.test.ts",
   go: "sign-blocks.long.test.ts",
   java: "sign-blocks.long.test.ts",

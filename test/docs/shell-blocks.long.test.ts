@@ -18,7 +18,9 @@ import * as DynamoDb from "@aws-sdk/client-dynamodb";
 import * as EventBridge from "@aws-sdk/client-eventbridge";
 import * as Lambda from "@aws-sdk/client-lambda";
 import * as SecretsManager from "@aws-sdk/client-secrets-manager";
+import * as Sns from "@aws-sdk/client-sns";
 import * as Sqs from "@aws-sdk/client-sqs";
+import * as Sts from "@aws-sdk/client-sts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { type ServedApi, serveApi } from "../cli/served-api.ts";
@@ -49,6 +51,7 @@ minutehand() { if [ "$1" = completion ]; then packaged "$@"; else echo "a reader
 npm() { later npm "$@"; }
 aws() { later aws "$@"; if [ "$2" = get-secret-value ]; then echo "$SECRET_TEXT"; fi; }
 python3() { later python3 "$@"; }
+pip() { later pip "$@"; }
 jq() { node -e "$JQ" -- "$@"; }
 `;
 
@@ -78,7 +81,11 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
   },
   aws([service, operation = ""]) {
     // These are commands of the AWS CLI itself.
-    if (["logs tail", "cloudformation package", "cloudformation deploy"].includes(`${service} ${operation}`))
+    if (
+      ["logs tail", "cloudformation package", "cloudformation deploy", "s3 mb"].includes(
+        `${service} ${operation}`,
+      )
+    )
       return undefined;
     const clients: Record<string, object> = {
       ...{
@@ -89,14 +96,20 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
         lambda: Lambda,
         logs: CloudWatchLogs,
       },
-      ...{ secretsmanager: SecretsManager, sqs: Sqs },
+      ...{ secretsmanager: SecretsManager, sns: Sns, sqs: Sqs, sts: Sts },
     };
     const name = operation.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
     return `${name}Command` in (clients[service ?? ""] ?? {}) ? undefined : "no such operation";
   },
   minutehand: commandFault,
-  python3([file = ""]) {
-    const isThere = [folder, join(ROOT, "examples")].some((parent) => existsSync(join(parent, file)));
+  pip: ([command]) => (command === "install" ? undefined : "no such command"),
+  python3([file = "", module = ""]) {
+    if (file === "-m") return ["flask", "pytest"].includes(module) ? undefined : "no such module";
+    const isThere =
+      blocks().some(({ text }) => text.startsWith(`# ${file}\n`)) ||
+      [folder, join(ROOT, "examples"), join(ROOT, "examples/python")].some((parent) =>
+        existsSync(join(parent, file)),
+      );
     return isThere ? undefined : "no such file";
   },
 };
@@ -178,6 +191,7 @@ const TOPICS = {
   reminders: {},
   "order-timeout": {},
   reminder: {},
+  receipt: {},
   refund: {},
   work: { consumer: "pull" },
   thumbnail: { consumer: "pull" },

@@ -1,10 +1,6 @@
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { blocks } from "../docs/blocks.ts";
 import { freshDataDir, type RunningStack, removeDataDir, startStack } from "../e2e/running-stack.ts";
-import { pythonTest } from "../support/python.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -123,42 +119,6 @@ test("the clock goes to the next job, also over a week, and stays there after a 
   expect(await clock()).toBeGreaterThan(before);
   expect(stack.output()).toMatch(/the clock is \+\d+d .* ahead of this machine's, as it was moved/);
 });
-
-/** Plays a test with its fixture as pytest does, which a machine may not have. */
-const PYTEST = `
-import sys, types
-sys.modules["pytest"] = types.SimpleNamespace(fixture=lambda **_: lambda fixture: fixture)
-`;
-
-pythonTest(
-  "the page's pytest starts a stack, moves its clock, and ends it",
-  () => {
-    const [found = ""] = blocks().flatMap(({ page, kind, text }) =>
-      page === "docs/guides/testing.md" && kind === "python" ? text : [],
-    );
-    const ownData = freshDataDir();
-    const program = found
-      .replace('"node_modules/.bin/minutehand"', '"node", "src/cli/main.ts"')
-      .replace('"--data", ".minutehand/test"', `"--data", "${ownData}/data"`)
-      .replace('Path(".minutehand", "test.log")', `Path("${ownData}", "test.log")`)
-      // The topic of this repository's app whose jobs a function runs.
-      .replace("order-timeout", "reminders");
-    const [test, ...others] = [...program.matchAll(/^def (test_\w+)\(url\)/gm)].map(([, name]) => name);
-    expect({ test, others }).toEqual({ test: expect.any(String), others: [] });
-    const play = `started = url()\naddress = next(started)\n${test}(address)\nnext(started, None)\nprint(address)`;
-    try {
-      const text = execFileSync("python3", ["-c", [PYTEST, program, play].join("\n")], {
-        cwd: join(import.meta.dirname, "../.."),
-        timeout: 3 * MINUTE,
-        encoding: "utf8",
-      });
-      expect(text).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/m);
-    } finally {
-      removeDataDir(ownData);
-    }
-  },
-  3 * MINUTE,
-);
 
 test("what is no move is refused", async () => {
   for (const body of [{}, { by: -1 }, { by: 1.5 }, { to: "yesterday" }])
