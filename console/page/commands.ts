@@ -1,8 +1,8 @@
 import type { JobJson } from "../../src/http/answers/jobs.ts";
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
-import type { TopicJson } from "../../src/http/answers/topics.ts";
 import type { CarriedAction } from "../carried.ts";
 import { addresses } from "./parts/search.ts";
+import type { Topic } from "./reads.ts";
 
 /** A job after a change, and what it had before. */
 export type PutBack = {
@@ -32,7 +32,7 @@ export type Command = {
 
 export type Known = {
   readonly views: readonly { readonly name: string; readonly href: string }[];
-  readonly topics: readonly TopicJson[];
+  readonly topics: readonly Topic[];
   readonly schedules: readonly Pick<ScheduleSummary, "name">[];
   /** Whether the page shows the local stack, whose clock can be moved. */
   readonly isLocal: boolean;
@@ -66,9 +66,9 @@ const CLOCK: readonly Command[] = [
   { name: "Move the clock to the next job", kind: "clock of the local stack", act: { does: "next-job" } },
 ];
 
-function topicCommands({ topic, depths, pause, policy }: TopicJson, isViewOnly: boolean): Command[] {
+function topicCommands({ topic, dead: { count }, pause, policy }: Topic, isViewOnly: boolean): Command[] {
   const kind = "topic";
-  const dead = depths.dead === 0 ? "" : ` (${depths.dead.toLocaleString("en")})`;
+  const dead = count === 0 ? "" : ` (${count.toLocaleString("en")})`;
   const more: Omit<Command, "kind">[] = [
     { name: `${topic}: jobs`, act: { opens: addresses.jobs({ topic }) } },
     { name: `${topic}: on the time axis`, act: { opens: addresses.time({ topic }) } },

@@ -193,7 +193,7 @@ function Links({ views, path }: { views: readonly (typeof VIEWS)[number][]; path
 /** A screen reader hears the number on the overview and in the view, and the link's name stays the same. */
 function DeadCount() {
   const topics = useTopics();
-  const dead = topics.data?.reduce((sum, { depths }) => sum + depths.dead, 0) ?? 0;
+  const dead = topics.data?.reduce((sum, topic) => sum + topic.dead.count, 0) ?? 0;
   if (dead === 0) return null;
   return (
     <span class="count" aria-hidden="true">

@@ -9,12 +9,13 @@ import { jobsText } from "./bulk-calls.ts";
 import { withVisibleMarks } from "./direction.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
+import type { Topic } from "./reads.ts";
 import { about } from "./server.ts";
 import { now, zone } from "./state.ts";
 import { DAY, durationText, HOUR, isoAt, MINUTE, relativeText, timeText } from "./times.ts";
 
 export type Need = {
-  readonly kind: "sweep" | "late" | "schedule" | "dead" | "retrying" | "paused";
+  readonly kind: "sweep" | "late" | "schedule" | "dead" | "letters" | "retrying" | "paused";
   /** `bad`: jobs are late, or have failed for good. `warn`: a person has stopped something, or it may settle by itself. */
   readonly severity: "bad" | "warn";
   readonly href: string;
@@ -26,16 +27,17 @@ export type Need = {
 };
 
 /** What a person should look at, the most urgent first. */
-export function needsOf(topics: readonly TopicJson[], schedules: readonly ScheduleSummary[]): Need[] {
+export function needsOf(topics: readonly Topic[], schedules: readonly ScheduleSummary[]): Need[] {
   const late = topics.flatMap((topic) => lateIn(topic).map((jobs) => ({ topic, jobs })));
   return [
     ...sweepNeeds(topics),
     ...late.sort((a, b) => b.jobs.count - a.jobs.count).map(({ topic, jobs }) => lateNeed(topic, jobs)),
     ...schedules.flatMap((schedule) => lostScheduleNeeds(schedule, topics)),
     ...topics
-      .filter(({ depths }) => depths.dead > 0)
-      .sort((a, b) => b.depths.dead - a.depths.dead)
+      .filter(({ dead }) => dead.count > 0)
+      .sort((a, b) => b.dead.count - a.dead.count)
       .map(deadNeed),
+    ...topics.filter((topic) => lettersOf(topic) > 0).map(lettersNeed),
     ...topics
       .filter(({ retrying }) => (retrying?.count ?? 0) > 0)
       .sort((a, b) => b.retrying.count - a.retrying.count)
@@ -81,7 +83,10 @@ function lateNeed({ topic, at, policy }: TopicJson, late: TopicJson["late"]): Ne
 }
 
 /** `12 jobs`, or `1,000 or more jobs` if not all were counted. */
-function countText({ count, atLeast }: Pick<TopicJson["late"], "count" | "atLeast">): string {
+function countText({
+  count,
+  atLeast,
+}: Pick<TopicJson["late"], "count"> & { readonly atLeast?: boolean }): string {
   return atLeast ? `${count.toLocaleString("en")} or more jobs` : jobsText(count);
 }
 
@@ -95,14 +100,32 @@ export function lateJobs(
   return addresses.jobs({ topic, state: "late", from: since, to });
 }
 
-function deadNeed({ topic, depths: { dead } }: TopicJson): Need {
-  const verbs = dead === 1 ? "is dead and waits" : "are dead and wait";
+function deadNeed({ topic, dead }: Topic): Need {
+  const verbs = dead.count === 1 ? "is dead and waits" : "are dead and wait";
   return {
     kind: "dead",
     severity: "bad",
     of: topic,
     href: addresses.dead({ topic }),
-    text: `${jobsText(dead)} of ${topic} ${verbs} for a decision.`,
+    text: `${countText(dead)} of ${topic} ${verbs} for a decision.`,
+  };
+}
+
+/** The jobs of an untracked topic that have failed are only stored as letters in its DLQ. */
+export function lettersOf({ policy, depths }: TopicJson): number {
+  return policy.tracking === "none" ? depths.dead : 0;
+}
+
+function lettersNeed(topic: TopicJson): Need {
+  const letters = lettersOf(topic);
+  const what = letters === 1 ? "1 letter waits" : `${letters.toLocaleString("en")} letters wait`;
+  return {
+    kind: "letters",
+    severity: "bad",
+    of: topic.topic,
+    href: addresses.topic(topic.topic),
+    text: `${what} in the dead-letter queue of ${topic.topic}.`,
+    more: "Each letter is a failed job of this untracked topic. SQS can redrive its letters.",
   };
 }
 
@@ -193,7 +216,10 @@ export function heldJobs(topic: string, { since }: Pause): string {
   return addresses.jobs({ topic, state: "scheduled", from: isoAt(from), to: isoAt(minute + HOUR) });
 }
 
-export function byNeed(topics: readonly TopicJson[], needs: readonly Need[]): TopicJson[] {
+export function byNeed<Report extends TopicJson>(
+  topics: readonly Report[],
+  needs: readonly Need[],
+): Report[] {
   const troubled = new Set(needs.flatMap(({ kind, of }) => (kind === "schedule" ? [] : [of])));
   const first = [...troubled].flatMap((name) => topics.find(({ topic }) => topic === name) ?? []);
   return [...first, ...topics.filter(({ topic }) => !troubled.has(topic))];

@@ -5,7 +5,9 @@ import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
 import { api, call, queries, REFRESH_MS } from "./api.ts";
 import { clock, learnTime } from "./clock.ts";
+import { groupByError } from "./error-groups.ts";
 import { latenessByTopic } from "./lateness.ts";
+import { about } from "./server.ts";
 import { HOUR, MINUTE } from "./times.ts";
 
 /** What several views read. Each read is named by its key, so that two views share one answer. */
@@ -15,21 +17,55 @@ const TOPICS = {
     const sent = Date.now();
     const topics = await api.topics({ signal });
     if (topics[0] !== undefined) learnTime(topics[0].at, sent);
-    return topics;
+    return Promise.all(topics.map(async (topic) => ({ ...topic, dead: await deadOf(topic) })));
   },
 };
+
+/** The jobs in the state `dead`. A letter may stay in the DLQ for a while after its job was redriven, so letters are no count of jobs. */
+export type DeadJobs = {
+  readonly count: number;
+  /** Whether there may be more. */
+  readonly atLeast: boolean;
+  /** The kinds of their errors, the most frequent first. `last`: ms since the epoch. */
+  readonly kinds: readonly { readonly name: string; readonly count: number; readonly last: number }[];
+};
+
+/** A topic with its dead jobs. `depths.dead` counts letters, which are all that an untracked topic has. */
+export type Topic = TopicJson & { readonly dead: DeadJobs };
+
+const COUNTED_DEAD = 1000;
+const NO_DEAD: DeadJobs = { count: 0, atLeast: false, kinds: [] };
+
+/** Reads the dead jobs when the number of letters has changed or somebody has acted here, and else rarely: SQS loses letters after 14 days. */
+function deadOf({ topic, depths: { dead: letters }, policy }: TopicJson): Promise<DeadJobs> {
+  if (policy.tracking === "none") return Promise.resolve(NO_DEAD);
+  const queryKey = ["dead-jobs", topic, letters];
+  const read = queries.fetchQuery({
+    queryKey,
+    staleTime: about.hasLive && letters > 0 ? REFRESH_MS : 5 * MINUTE,
+    async queryFn({ signal }) {
+      const jobs = await firstOf(api.dead(topic, { signal, pageSize: COUNTED_DEAD }), COUNTED_DEAD);
+      const kinds = groupByError(jobs).map(({ name, jobs: alike, last }) => ({
+        ...{ name, last, count: alike.length },
+      }));
+      return { count: jobs.length, atLeast: jobs.length === COUNTED_DEAD, kinds };
+    },
+  });
+  // The other numbers of the topic are known, and the view of dead jobs says why they cannot be read.
+  return read.catch(() => queries.getQueryData<DeadJobs>(queryKey) ?? { ...NO_DEAD, count: letters });
+}
 
 export function useTopics() {
   return useQuery(TOPICS);
 }
 
-function readTopics(): Promise<readonly TopicJson[]> {
+function readTopics(): Promise<readonly Topic[]> {
   return queries.fetchQuery(TOPICS);
 }
 
 /** A topic, as it was read last. A view that shows states of jobs reads the topics too. */
-export function topicOf(name: string): TopicJson | undefined {
-  return queries.getQueryData<readonly TopicJson[]>(TOPICS.queryKey)?.find(({ topic }) => topic === name);
+export function topicOf(name: string): Topic | undefined {
+  return queries.getQueryData<readonly Topic[]>(TOPICS.queryKey)?.find(({ topic }) => topic === name);
 }
 
 /** Says why nothing can be done with jobs of a topic, because the topic is untracked. `undefined`: it is tracked, or not known. */

@@ -30,6 +30,7 @@ async function openWith(changes: Changes, more: (page: Page) => Promise<unknown>
   }));
   await page.route(`${url}/topics`, (route) => route.fulfill({ json: { topics } }));
   await page.route(/\/schedules/, (route) => route.fulfill({ json: { schedules: [] } }));
+  await page.route(/\/topics\/[^/]+\/dead/, (route) => route.fulfill({ json: { jobs: [], at: ago(0) } }));
   await more(page);
   await page.goto(`${url}/console`);
   await page.getByText("What needs you").waitFor();
@@ -135,6 +136,26 @@ test("a troubled overview is accessible and fits at each width, in both colours"
       await expectAccessible(page);
     }
   }
+});
+
+test("all views count the dead jobs, and not the letters that outlast a redrive; an untracked topic has letters", async () => {
+  const page = await openWith(
+    { reminders: { depths: { ...depths, dead: 113 } }, readings: { depths: { ...depths, dead: 4 } } },
+    (opened) =>
+      opened.route(/\/topics\/reminders\/dead/, (route) =>
+        route.fulfill({ json: { jobs: Array(39).fill("no price").map(dead), at: ago(0) } }),
+      ),
+  );
+  await page.getByRole("link", { name: "39 jobs of reminders are dead and wait for a decision." }).waitFor();
+  await page.getByRole("link", { name: "4 letters wait in the dead-letter queue of readings." }).waitFor();
+  await topicRow(page, "reminders").getByRole("link", { name: "39", exact: true }).waitFor();
+  await topicRow(page, "readings").getByText("4 letters").waitFor();
+  await page.getByRole("navigation").getByText("39", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Dead", exact: true }).click();
+  await page.getByRole("link", { name: "reminders: 39 dead" }).click();
+  await page.getByText("39 dead jobs, grouped by error.").waitFor();
+  await page.goto(`${url}/console/topics/reminders`);
+  await page.getByRole("link", { name: "39", exact: true }).waitFor();
 });
 
 test("a calm queue says so in one line, also if only a sample of its jobs was looked at", async () => {

@@ -1,8 +1,8 @@
-import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import type { Need } from "../needs.ts";
+import type { Topic } from "../reads.ts";
 import { now, zone } from "../state.ts";
 import { timeText } from "../times.ts";
-import { DeadErrors, useDeadErrors } from "./dead-errors.tsx";
+import { DeadErrors } from "./dead-errors.tsx";
 import { CalendarClock, Check, CirclePause, CircleX, ClockAlert, RotateCw, TriangleAlert } from "./icon.tsx";
 import { ResumeTopic } from "./pause-topic.tsx";
 import { RedriveAll } from "./redrive.tsx";
@@ -12,11 +12,12 @@ const ICONS = {
   late: ClockAlert,
   schedule: CalendarClock,
   dead: CircleX,
+  letters: CircleX,
   retrying: RotateCw,
   paused: CirclePause,
 } satisfies Readonly<Record<Need["kind"], unknown>>;
 
-type Props = { readonly needs: readonly Need[]; readonly topics: readonly TopicJson[] };
+type Props = { readonly needs: readonly Need[]; readonly topics: readonly Topic[] };
 
 /** What needs a person, the most urgent first, each with what settles it. */
 export function NeedLines({ needs, topics }: Props) {
@@ -65,7 +66,7 @@ function Sampled({ topics }: Pick<Props, "topics">) {
   );
 }
 
-type LineProps = { readonly need: Need; readonly topic: TopicJson | undefined };
+type LineProps = { readonly need: Need; readonly topic: Topic | undefined };
 
 function NeedLine({ need, topic }: LineProps) {
   const { kind, severity, href, text, more } = need;
@@ -81,13 +82,9 @@ function NeedLine({ need, topic }: LineProps) {
         {kind === "dead" && topic && <DeadErrors topic={topic} />}
       </div>
       {kind === "paused" && topic?.pause && <ResumeTopic {...topic} pause={topic.pause} />}
-      {kind === "dead" && topic && <Redrive topic={topic} />}
+      {kind === "dead" && topic && (
+        <RedriveAll topic={topic.topic} errors={topic.dead.kinds.map(({ name }) => name)} />
+      )}
     </li>
   );
-}
-
-function Redrive({ topic }: { topic: TopicJson }) {
-  const { data: kinds = [] } = useDeadErrors(topic);
-  if (topic.policy.tracking === "none") return null;
-  return <RedriveAll topic={topic.topic} errors={kinds.map(({ name }) => name)} />;
 }

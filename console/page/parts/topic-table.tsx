@@ -5,8 +5,8 @@ import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { jobsText } from "../bulk-calls.ts";
 import { SPARK_HOURS } from "../history-reads.ts";
 import type { Lateness } from "../lateness.ts";
-import { heldJobs, lateJobs, type Need, retryingJobs } from "../needs.ts";
-import { AHEAD_MINUTES, useDueNext } from "../reads.ts";
+import { heldJobs, lateJobs, lettersOf, type Need, retryingJobs } from "../needs.ts";
+import { AHEAD_MINUTES, type Topic, useDueNext } from "../reads.ts";
 import { durationText } from "../times.ts";
 import type { Word } from "../words.ts";
 import { ClockAlert, Ellipsis } from "./icon.tsx";
@@ -18,14 +18,14 @@ import { TopicSparks } from "./sparks.tsx";
 import { Explained } from "./words.tsx";
 
 export type TopicLine = {
-  readonly report: TopicJson;
+  readonly report: Topic;
   readonly needs: readonly Need[];
   /** `undefined`: not read yet. */
   readonly lateness: ReadonlyMap<string, Lateness> | undefined;
 };
 
 /** The numbers of a topic, in the order in which a job passes them. */
-const FIGURES: readonly { readonly word: Word; readonly of: (report: TopicJson) => Figure }[] = [
+const FIGURES: readonly { readonly word: Word; readonly of: (report: Topic) => Figure }[] = [
   { word: "ready", of: ({ depths }) => ({ count: depths.ready }) },
   { word: "delayed", of: ({ depths }) => ({ count: depths.delayed }) },
   { word: "in flight", of: ({ depths }) => ({ count: depths.inFlight }) },
@@ -49,10 +49,12 @@ const FIGURES: readonly { readonly word: Word; readonly of: (report: TopicJson) 
   },
   {
     word: "dead",
-    of: ({ topic, depths, policy }) => ({
-      count: depths.dead,
+    of: (report) => ({
+      count: report.dead.count + lettersOf(report),
+      isMore: report.dead.atLeast,
+      unit: lettersOf(report) === 0 ? "" : " letters",
       look: "bad",
-      href: policy.tracking === "full" ? addresses.dead({ topic }) : undefined,
+      href: lettersOf(report) === 0 ? addresses.dead({ topic: report.topic }) : undefined,
     }),
   },
 ];
@@ -62,6 +64,8 @@ type Figure = {
   /** Whether there may be more. */
   readonly isMore?: boolean | undefined;
   readonly look?: string;
+  /** What is counted, if it is no jobs. */
+  readonly unit?: string;
   readonly href?: string | undefined;
 };
 
@@ -194,8 +198,8 @@ function consumerText({ consumer, maxPerSecond, window }: TopicJson["policy"]): 
 }
 
 /** A zero is quiet, so that the eye finds the other numbers. */
-function Count({ count, isMore, look = "", href }: Figure) {
-  const text = `${count.toLocaleString("en")}${isMore ? "+" : ""}`;
+function Count({ count, isMore, look = "", unit = "", href }: Figure) {
+  const text = `${count.toLocaleString("en")}${isMore ? "+" : ""}${unit}`;
   if (count === 0) return <span class="quiet">{text}</span>;
   const marked = <strong class={look}>{text}</strong>;
   return href === undefined ? marked : <a href={href}>{marked}</a>;

@@ -14,7 +14,7 @@ import { DismissAll, DismissChosen, RedriveAll, RedriveChosen } from "../parts/r
 import { RetryingOf } from "../parts/retrying-groups.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { TopicField } from "../parts/topic-field.tsx";
-import { everyByCount, firstOf, useTopics } from "../reads.ts";
+import { everyByCount, firstOf, type Topic, useTopics } from "../reads.ts";
 import { now } from "../state.ts";
 
 export function DeadView() {
@@ -63,7 +63,7 @@ function AllTopics({ isRetrying }: { isRetrying: boolean }) {
   return (
     <Loaded query={topics} what="the topics">
       {(found) => {
-        const failing = found.filter((topic) => countOf(topic, isRetrying) > 0);
+        const failing = found.filter((topic) => countOf(topic, isRetrying).count > 0);
         if (failing.length === 0) return <NoneFailing isRetrying={isRetrying} />;
         return (
           <ul class="links">
@@ -90,14 +90,13 @@ function NewestError({ topic: { retrying } }: { topic: TopicJson }) {
   return error === undefined ? null : <p class="quiet">{newestErrorText(error, failedAt)}</p>;
 }
 
-function countOf({ depths, retrying }: TopicJson, isRetrying: boolean): number {
-  return isRetrying ? retrying.count : depths.dead;
+function countOf({ dead, retrying }: Topic, isRetrying: boolean) {
+  return isRetrying ? retrying : dead;
 }
 
-function countText(topic: TopicJson, isRetrying: boolean): string {
-  const count = countOf(topic, isRetrying).toLocaleString("en");
-  if (!isRetrying) return `${count} dead`;
-  return `${count}${topic.retrying.atLeast ? " or more" : ""} retrying`;
+function countText(topic: Topic, isRetrying: boolean): string {
+  const { count, atLeast } = countOf(topic, isRetrying);
+  return `${count.toLocaleString("en")}${atLeast ? " or more" : ""} ${isRetrying ? "retrying" : "dead"}`;
 }
 
 function NoneFailing({ isRetrying }: { isRetrying: boolean }) {

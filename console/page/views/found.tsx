@@ -162,7 +162,7 @@ function useAsked(text: string): Searching | undefined {
     if (!isKnown) return undefined;
     const now = clock();
     const [from, to] = RANGES[within] ?? [-DAY, 7 * DAY];
-    const withDead = (topics ?? []).filter(({ depths }) => depths.dead > 0).map((one) => one.topic);
+    const withDead = (topics ?? []).filter(({ dead }) => dead.count > 0).map((one) => one.topic);
     return {
       search: searchOf(text),
       range: { from: now + from, to: now + to },

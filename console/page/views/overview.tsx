@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import type { ScheduleSummary } from "../../../src/http/answers/schedules.ts";
-import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { wrong } from "../clock.ts";
 import { curlText } from "../job-call.ts";
 import type { Lateness } from "../lateness.ts";
@@ -12,7 +11,7 @@ import { addresses } from "../parts/search.ts";
 import { HistoryWhy } from "../parts/sparks.tsx";
 import { TopicCards, TopicTable } from "../parts/topic-table.tsx";
 import { WordList } from "../parts/words.tsx";
-import { useLateness, useSchedules, useTopics } from "../reads.ts";
+import { type Topic, useLateness, useSchedules, useTopics } from "../reads.ts";
 import { about, apiUrl } from "../server.ts";
 import { hasTopicCards } from "../state.ts";
 import { durationText, MINUTE } from "../times.ts";
@@ -44,7 +43,7 @@ export function Overview() {
 }
 
 type TopicsProps = {
-  readonly topics: readonly TopicJson[];
+  readonly topics: readonly Topic[];
   readonly lateness: ReadonlyMap<string, Lateness> | undefined;
 };
 
@@ -84,7 +83,7 @@ function WrongClock() {
 }
 
 /** The topics in the order of an earlier list. Topics that this list does not have come last. */
-function inOrder(topics: readonly TopicJson[], earlier: readonly TopicJson[]): TopicJson[] {
+function inOrder(topics: readonly Topic[], earlier: readonly Topic[]): Topic[] {
   const places = new Map(earlier.map(({ topic }, place) => [topic, place]));
   return topics.toSorted(
     (a, b) => (places.get(a.topic) ?? Infinity) - (places.get(b.topic) ?? Infinity) || 0,
@@ -93,12 +92,13 @@ function inOrder(topics: readonly TopicJson[], earlier: readonly TopicJson[]): T
 
 /** Whether nothing shows that a job or a schedule was ever filed. */
 function isUnused(
-  topics: readonly TopicJson[],
+  topics: readonly Topic[],
   schedules: readonly ScheduleSummary[] | undefined,
   lateness: TopicsProps["lateness"],
 ): boolean {
-  const isIdle = ({ depths: { ready, delayed, inFlight, dead }, retrying, pause }: TopicJson) =>
-    ready + delayed + inFlight + dead + (retrying?.count ?? 0) === 0 && pause === undefined;
+  const isIdle = ({ depths: { ready, delayed, inFlight, dead }, retrying, pause, ...topic }: Topic) =>
+    ready + delayed + inFlight + dead + topic.dead.count + (retrying?.count ?? 0) === 0 &&
+    pause === undefined;
   return schedules?.length === 0 && lateness?.size === 0 && topics.every(isIdle);
 }
 

@@ -3,7 +3,7 @@ import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import type { History } from "../../history.ts";
 import { SPARK_HOURS, useHistory } from "../history-reads.ts";
 import { minutesOf, unknownOf } from "../history-spans.ts";
-import { heldJobs } from "../needs.ts";
+import { heldJobs, lettersOf } from "../needs.ts";
 import { HistoryChart } from "../parts/history-chart.tsx";
 import { HistoryTable } from "../parts/history-table.tsx";
 import { LatenessSteps } from "../parts/lateness-steps.tsx";
@@ -13,7 +13,7 @@ import { heldText, PauseBadge, PauseTopic, ResumeTopic } from "../parts/pause-to
 import { addresses, useSearch } from "../parts/search.ts";
 import { Why } from "../parts/sparks.tsx";
 import { Explained, WordList } from "../parts/words.tsx";
-import { useTopics } from "../reads.ts";
+import { type Topic, useTopics } from "../reads.ts";
 import { about } from "../server.ts";
 import { HOUR, MINUTE } from "../times.ts";
 import type { Word } from "../words.ts";
@@ -52,7 +52,7 @@ function NoSuchTopic({ topic, topics }: { topic: string; topics: readonly TopicJ
 const HOURS = about.hasLive ? [1, 3, 6] : [1, 3, 6, 24];
 const USUAL_HOURS = 3;
 
-function Found({ report }: { report: TopicJson }) {
+function Found({ report }: { report: Topic }) {
   const { topic } = report;
   const [{ hours = "" }, change] = useSearch();
   const shown = HOURS.find((one) => String(one) === hours) ?? USUAL_HOURS;
@@ -148,15 +148,20 @@ function policyTexts({ consumer, maxPerSecond, window, tracking }: TopicJson["po
   ];
 }
 
-function Figures({ report }: { report: TopicJson }) {
-  const { topic, depths, pause, late, retrying, policy, at } = report;
+function Figures({ report }: { report: Topic }) {
+  const { topic, depths, pause, late, retrying, dead, at } = report;
+  const letters = lettersOf(report);
   const number = (count: number, atLeast?: boolean) => `${count.toLocaleString("en")}${atLeast ? "+" : ""}`;
-  const deadHref = policy.tracking === "full" && depths.dead > 0 ? addresses.dead({ topic }) : undefined;
+  const deadHref = dead.count > 0 ? addresses.dead({ topic }) : undefined;
   return (
     <dl class="figures panel">
       <Figure name="late" value={number(late.count, late.atLeast)} href={lateHref(topic, late, at)} />
       <Figure name="retrying" value={number(retrying.count, retrying.atLeast)} />
-      <Figure name="dead" value={number(depths.dead)} href={deadHref} />
+      <Figure
+        name="dead"
+        value={letters === 0 ? number(dead.count, dead.atLeast) : `${number(letters)} letters`}
+        href={deadHref}
+      />
       <Figure
         name="held"
         value={pause ? heldText(pause.parked).replace(/ jobs?/, "") : "0"}

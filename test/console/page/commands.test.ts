@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { commandsFor, commandsOf } from "../../../console/page/commands.ts";
-import type { TopicJson } from "../../../src/http/answers/topics.ts";
+import type { Topic } from "../../../console/page/reads.ts";
 
 const topicOf = (topic: string, more: object = {}) =>
-  ({ topic, depths: { dead: 0 }, policy: { tracking: "full" }, ...more }) as unknown as TopicJson;
+  ({ topic, dead: { count: 0 }, policy: { tracking: "full" }, ...more }) as unknown as Topic;
 
 const known = {
   views: [
@@ -11,7 +11,7 @@ const known = {
     { name: "Time", href: "/console/time" },
   ],
   topics: [
-    topicOf("order-timeout", { depths: { dead: 1200 } }),
+    topicOf("order-timeout", { dead: { count: 1200 } }),
     topicOf("reminder", { pause: { state: "paused" } }),
     topicOf("beat", { policy: { tracking: "none" } }),
   ],
