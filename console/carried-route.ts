@@ -29,6 +29,9 @@ const plan = z.strictObject({
           group: text,
           from: z.string(),
           to: z.string(),
+          jobs: z.optional(
+            z.array(z.strictObject({ id: z.string(), revision: z.optional(z.number()), dueAt: text })),
+          ),
         }),
         counted: z.number(),
       }),

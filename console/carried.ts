@@ -2,6 +2,7 @@ import type { BulkResult } from "../src/client/answers.ts";
 import type { Call, Shape } from "../src/client/call.ts";
 import type { BulkRequest } from "../src/client/options.ts";
 import { MinutehandError, messageOf } from "../src/core/errors.ts";
+import { chosenPart, leftOf, type Part } from "./carried-chosen.ts";
 
 /** What becomes of the jobs of an action. */
 export type Change = Pick<BulkRequest, "action" | "delay" | "dueAt" | "shift" | "ratePerSecond" | "reason">;
@@ -9,7 +10,15 @@ export type Change = Pick<BulkRequest, "action" | "delay" | "dueAt" | "shift" | 
 export type Which = Pick<BulkRequest, "topic" | "tag" | "group"> & {
   readonly from: string;
   readonly to: string;
+  /** Only these jobs. Then the range says when they were due. */
+  readonly jobs?: readonly Chosen[];
 };
+
+/** A chosen job. A move puts it to `dueAt`, if it still has this revision. */
+export type Chosen = { readonly id: string; readonly revision?: number; readonly dueAt?: string };
+
+/** A job that an action has left as it was, and why. */
+export type Left = { readonly id: string; readonly code: string; readonly detail: string };
 
 /** What the page asks for. `counted`: how many jobs the page has counted. `at`: the queue's time then, as the page knows it, ISO 8601. */
 export type Plan = {
@@ -23,11 +32,13 @@ export type CarriedLine = Pick<BulkResult, "changed" | "skipped"> & {
   readonly counted: number;
   /** The line has gone through all jobs up to this time. Absent before its first part. */
   readonly reached?: string;
-  /** The same bulk continues with this cursor. */
+  /** The same bulk continues with this cursor. Of chosen jobs: how many of them were tried. */
   readonly cursor?: string;
   /** A repeat of the first part with this key changes no job twice. */
   readonly key: string;
   readonly isDone: boolean;
+  /** The first of the jobs that were left. */
+  readonly left: readonly Left[];
 };
 
 /** Ages are in ms. They need no clock of the page, which may be wrong. */
@@ -58,6 +69,8 @@ type Kept = Pick<CarriedAction, "id" | "change" | "at"> & {
 /** More actions than a person starts in a day. */
 const MOST_KEPT = 50;
 const PART: Shape = { changed: "number", skipped: "object" };
+/** More jobs than a person looks at one by one. */
+const MOST_LEFT = 100;
 
 export type Carried = {
   /** Starts an action. `undefined`: the most actions run already. */
@@ -80,13 +93,15 @@ export function createCarried(now: () => number, newId: () => string): Carried {
   return {
     start({ change, at, lines }, call) {
       if (kept.length >= MOST_KEPT && kept.every(isRunning)) return undefined;
-      const begun = lines.map((line) => ({ ...line, changed: 0, skipped: {}, key: newId(), isDone: false }));
+      const begun = lines.map((line) => ({
+        ...{ ...line, changed: 0, skipped: {}, left: [], key: newId(), isDone: false },
+      }));
       const action = { id: newId(), change, at, call, lines: begun, startedAt: now() };
       const started = begin({ ...action, ...STOPPED }, now);
       kept = [...withRoom(kept), started];
       return shown(started);
     },
-    list: () => kept.toReversed().map((action) => shownOf(action, now())),
+    list: () => kept.toReversed().map((action) => withoutJobs(shownOf(action, now()))),
     stop(id) {
       const action = find(id);
       if (action?.state === "running") action.state = "stopping";
@@ -154,20 +169,27 @@ async function carryOn(action: Kept): Promise<void> {
 /** Lets the API do the next part of a line. */
 async function afterPart({ change, call }: Kept, line: CarriedLine): Promise<CarriedLine> {
   const { cursor: before, ...known } = line;
-  const { reason, ...rest } = change;
-  const body = { ...rest, ...line.which, ...(before === undefined ? {} : { cursor: before }) };
-  const sent = { body, query: { reason }, idempotencyKey: line.key };
-  const { changed, skipped, reached, cursor } = await call<BulkResult>("POST", "/jobs/bulk", PART, sent);
-  if (cursor !== undefined && cursor === before)
-    throw new MinutehandError("bad-answer", "/jobs/bulk answered the same cursor twice");
+  const part = line.which.jobs === undefined ? bulkPart : chosenPart;
+  const { changed, skipped, left, reached, cursor } = await part(call, change, line);
   return {
     ...known,
     changed: line.changed + changed,
     skipped: sumOf(line.skipped, skipped),
-    reached,
+    left: [...line.left, ...left].slice(0, MOST_LEFT),
+    ...(reached === undefined ? {} : { reached }),
     ...(cursor === undefined ? {} : { cursor }),
     isDone: cursor === undefined,
   };
+}
+
+async function bulkPart(call: Call, { reason, ...change }: Change, line: CarriedLine): Promise<Part> {
+  const { which, cursor: before, key } = line;
+  const body = { ...change, ...which, ...(before === undefined ? {} : { cursor: before }) };
+  const sent = { body, query: { reason }, idempotencyKey: key };
+  const { errors = [], ...part } = await call<BulkResult>("POST", "/jobs/bulk", PART, sent);
+  if (part.cursor !== undefined && part.cursor === before)
+    throw new MinutehandError("bad-answer", "/jobs/bulk answered the same cursor twice");
+  return { ...part, left: errors.map(leftOf) };
 }
 
 type Skipped = BulkResult["skipped"];
@@ -175,6 +197,15 @@ type Skipped = BulkResult["skipped"];
 function sumOf(before: Skipped, part: Skipped): Skipped {
   const codes = new Set([...Object.keys(before), ...Object.keys(part)]);
   return Object.fromEntries([...codes].map((code) => [code, (before[code] ?? 0) + (part[code] ?? 0)]));
+}
+
+/** The page reads the actions each second, and there may be thousands of chosen jobs. */
+function withoutJobs(action: CarriedAction): CarriedAction {
+  const lines = action.lines.map(({ which, ...line }) => ({
+    ...line,
+    which: which.jobs === undefined ? which : { ...which, jobs: [] },
+  }));
+  return { ...action, lines };
 }
 
 function shownOf(kept: Kept, now: number): CarriedAction {

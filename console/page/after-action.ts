@@ -11,6 +11,16 @@ import { isoAt, SECOND } from "./times.ts";
 const CLOCK_ERROR = 2 * SECOND;
 const MOST_LINKS = 5;
 
+/** The list of the jobs of which an action was to change some. */
+export function listBefore({ change, lines }: CarriedAction): string {
+  const labels = labelsOf(lines);
+  if (change.action === "redrive" || change.action === "dismiss")
+    return addresses.dead(labels.topic === undefined ? {} : { topic: labels.topic });
+  const from = Math.min(...lines.map(({ which }) => Date.parse(which.from)));
+  const to = Math.max(...lines.map(({ which }) => Date.parse(which.to)));
+  return addresses.jobs({ ...labels, from: isoAt(from), to: isoAt(Math.min(to, from + LONGEST_LIST)) });
+}
+
 /** Addresses of lists with the jobs that an action has changed: one for each tag and group. A list may have other jobs too. */
 export function listsAfter(
   action: CarriedAction,

@@ -58,7 +58,8 @@ export function selectionText(lines: readonly Pick<Which, "topic" | "tag" | "gro
 }
 
 /** Says what an action has done so far, or at its end. */
-export function progressText({ change, lines, state }: CarriedAction): string {
+export function progressText(action: CarriedAction): string {
+  const { change, lines, state } = action;
   const { doing, done } = wordsOf(change);
   const [changed, counted] = [sum(lines, changedOf), sum(lines, countedOf)];
   const jobs = `${changed.toLocaleString("en")} of ${jobsText(counted)}`;
@@ -66,7 +67,7 @@ export function progressText({ change, lines, state }: CarriedAction): string {
   if (state === "running" || state === "stopping") return `${doing} ${jobs} of ${whose}`;
   if (state !== "done") return `${done} ${jobs} of ${whose}`;
   const all = changed === counted ? jobsText(changed) : jobs;
-  return `${done} ${all} of ${whose}${byText(change)}.${skippedText(lines) || goneText(counted - changed)}`;
+  return `${done} ${all} of ${whose}${byText(change)}.${skippedText(lines)}${goneText(action)}`;
 }
 
 const changedOf = ({ changed }: CarriedLine) => changed;
@@ -85,10 +86,21 @@ function byText({ shift }: Change): string {
   return ms === undefined ? "" : `, ${shiftText(ms)}`;
 }
 
-/** A job may start or end between the count and the change. */
-function goneText(jobs: number): string {
-  if (jobs <= 0) return "";
-  return ` ${jobs === 1 ? "1 job had" : `${count(jobs)} jobs had`} started, ended or moved since the count.`;
+/** How many of the counted jobs the action did not meet. A job may start or end between the count and the change. */
+export function goneIn({ lines, state }: CarriedAction): number {
+  if (state !== "done") return 0;
+  return sum(lines, (line) => Math.max(line.counted - line.changed - skippedIn(line), 0));
+}
+
+function goneText(action: CarriedAction): string {
+  const jobs = goneIn(action);
+  if (jobs === 0) return "";
+  const had = jobs === 1 ? "1 job had" : `${count(jobs)} jobs had`;
+  return ` ${had} ${isOfDead(action) ? "been redriven or dismissed before" : "started, ended or moved since the count"}.`;
+}
+
+export function isOfDead({ change: { action } }: Pick<CarriedAction, "change">): boolean {
+  return action === "redrive" || action === "dismiss";
 }
 
 function skippedText(lines: readonly CarriedLine[]): string {
@@ -96,7 +108,8 @@ function skippedText(lines: readonly CarriedLine[]): string {
   if (skipped.length === 0) return "";
   const byCode = Map.groupBy(skipped, ([code]) => code);
   const reasons = [...byCode].map(([code, some]) => `${count(sum(some, ([, jobs]) => jobs))} ${code}`);
-  return ` ${count(sum(skipped, ([, jobs]) => jobs))} were not changed: ${reasons.join(", ")}.`;
+  const all = sum(skipped, ([, jobs]) => jobs);
+  return ` ${count(all)} ${all === 1 ? "was" : "were"} left: ${reasons.join(", ")}.`;
 }
 
 function count(jobs: number): string {

@@ -35,18 +35,27 @@ function commandOf(
   { region, profile }: Account,
 ): string {
   const { action, dueAt, delay, shift, ratePerSecond, reason } = change;
-  const { topic, ...filters } = which;
+  const { topic, jobs, ...filters } = which;
+  if (jobs !== undefined && action === "move") return "minutehand console, and there the same action again";
+  const ids = jobs?.slice(Number(cursor ?? 0)).map(({ id }) => id) ?? [];
   const isOfDead = action === "redrive" || action === "dismiss";
   const flags = {
     ...(stack === undefined ? { url } : { stack: stack.name }),
     ...{ region, profile },
     ...(isOfDead ? {} : { topic }),
-    ...{ "due-at": dueAt, delay, shift, rate: ratePerSecond, reason, ...filters, cursor },
+    ...{
+      "due-at": dueAt,
+      delay,
+      shift,
+      rate: ratePerSecond,
+      reason,
+      ...(jobs ? {} : { ...filters, cursor }),
+    },
     // Without a cursor, a second call of a shift could move jobs once more.
     ...(shift !== undefined && cursor === undefined ? { "idempotency-key": key } : {}),
   };
   const words = { cancel: ["cancel"], move: ["reschedule"], run: ["reschedule", "--now"] };
-  const begin = isOfDead ? [action, quoted(topic)] : words[action];
+  const begin = isOfDead ? [action, quoted(topic), ...ids] : words[action];
   const given = Object.entries(flags).filter(([, value]) => value !== undefined);
   return ["minutehand", ...begin, ...given.map(([name, value]) => `--${name} ${quoted(String(value))}`)].join(
     " ",

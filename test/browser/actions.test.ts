@@ -289,6 +289,49 @@ describe("the message of an action that is done", () => {
   });
 });
 
+test("the jobs that an action has left are shown with the reason of each, and a stop says how many jobs still change", async () => {
+  const id = "01KJMA0SCG008DS270HCQCKA01";
+  const detail = 'its key "order-17" names another job by now';
+  const left = [{ id, code: "job-already-exists", detail: `job ${id} is still dead: ${detail}` }];
+  const line = {
+    which: { topic: "work", ...DAY, jobs: [] },
+    counted: 76,
+    changed: 71,
+    key: "key",
+    isDone: true,
+  };
+  const redriven = { ...line, left, skipped: { "job-already-exists": 1 } };
+  const cancelled = {
+    ...line,
+    which: { topic: "work", ...DAY },
+    counted: 3000,
+    left: [],
+    skipped: {},
+    isDone: false,
+  };
+  const ages = { startedAgo: 1000, endedAgo: 0 };
+  const actions: CarriedAction[] = [
+    { ...ages, id: "a", state: "done", change: { action: "redrive" }, lines: [redriven] },
+    { ...ages, id: "b", state: "stopping", change: { action: "cancel" }, lines: [cancelled] },
+  ];
+  const page = await browser.open("/console/schedules");
+  await page.route("**/console/actions", (route) => route.fulfill({ json: { actions } }));
+  const shown = bar(page).getByRole("listitem");
+  const done = shown.filter({ hasText: "Redriven 71 of 76 jobs of work." }).first();
+  await done
+    .getByText("1 was left: 1 job-already-exists. 4 jobs had been redriven or dismissed before.")
+    .waitFor();
+  await done.getByText("Show the 5 that were left").press("Enter");
+  await done.getByText(`${id} is still dead: ${detail}`).waitFor();
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expectNoOverflow(page);
+  await done.getByRole("link", { name: "The jobs that are dead now" }).waitFor();
+  await shown.getByText("Stopping after the present 500 jobs …").waitFor();
+  await done.getByRole("link", { name: id }).click();
+  expect(new URL(page.url()).pathname).toBe(`/console/jobs/${id}`);
+});
+
 test.each(["Escape", "Back"])("a count ends when its dialog is left by %s", async (way) => {
   const tag = `actions-count-${way}`;
   await api.enqueue("work", {}, { tag, dueAt: AT });

@@ -77,11 +77,18 @@ test("dead jobs are grouped by error, and a whole group is run again", async () 
   expect(await height()).toBe(before);
   await giveReason(page, "the orders are back");
   await dialog.getByRole("button", { name: "Redrive 6 jobs" }).click();
-  await page.getByText(`Redriven 6 of 6 jobs of ${topic}.`).waitFor();
+  await page.getByText(`Redriven 6 jobs of ${topic}.`).waitFor();
+  await page.getByText("6 are chosen").waitFor({ state: "hidden" });
   const jobs = await Promise.all(dead.slice(0, 6).map(({ id }) => api.get(id)));
   expect(jobs.map(({ state }) => state)).not.toContain("dead");
   const by = { kind: "caller", reason: "the orders are back" };
   for (const { timeline } of jobs) expect(timeline).toContainEqual(expect.objectContaining({ by }));
+  await page.goto(`${stackUrl}/console/last-actions`);
+  const line = page
+    .getByRole("main")
+    .getByRole("listitem")
+    .filter({ hasText: `Redriven 6 jobs of ${topic}.` });
+  await line.getByText("Reason: the orders are back").waitFor();
 });
 
 test("each topic says its largest kinds of errors, and when the newest of their jobs died", async () => {

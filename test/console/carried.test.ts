@@ -24,7 +24,9 @@ function scriptApi() {
     await held.promise;
     const part = Number((sent as Sent).body.cursor ?? 1);
     const next = part === 3 ? {} : { cursor: String(part + 1) };
-    return { changed: 1, skipped: part === 2 ? { "job-running": 1 } : {}, reached: RANGE.from, ...next };
+    const running = { id: "busy", problem: { code: "job-running", detail: "job busy is running" } };
+    const [skipped, errors] = part === 2 ? [{ "job-running": 1 }, [running]] : [{}, []];
+    return { changed: 1, skipped, errors, reached: RANGE.from, ...next };
   }) as Call;
   return {
     call,
@@ -55,7 +57,8 @@ test("an action does its lines one after the other, part by part, and sums what 
   expect(carried.start(planOf("a", "b"), api.call)).toMatchObject({ state: "running", change: CANCEL });
   for (let part = 0; part < 6; part++) await api.answer();
   await expect.poll(() => only(carried.list()).state).toBe("done");
-  const done = { changed: 3, skipped: { "job-running": 1 }, isDone: true, counted: 3 };
+  const left = [{ id: "busy", code: "job-running", detail: "job busy is running" }];
+  const done = { changed: 3, skipped: { "job-running": 1 }, left, isDone: true, counted: 3 };
   expect(only(carried.list()).lines).toMatchObject([done, done]);
   expect(api.calls.map(({ body }) => [body.topic, body.cursor])).toEqual([
     ...[undefined, "2", "3"].map((cursor) => ["a", cursor]),

@@ -1,12 +1,16 @@
 import { Fragment } from "preact";
 import { useState } from "preact/hooks";
+import { BULK_JOBS } from "../../../src/core/constants.ts";
 import { messageOf } from "../../../src/core/errors.ts";
 import type { CarriedAction } from "../../carried.ts";
+import { PART_JOBS } from "../../carried-chosen.ts";
 import { continueAction, isRunning, stopAction, useActions } from "../actions.ts";
-import { isShiftedBack, listsAfter, shiftBackOf } from "../after-action.ts";
-import { progressText, selectionText, shareOf } from "../bulk-words.ts";
+import { isShiftedBack, listBefore, listsAfter, shiftBackOf } from "../after-action.ts";
+import { jobsText, skippedIn } from "../bulk-calls.ts";
+import { goneIn, isOfDead, progressText, selectionText, shareOf } from "../bulk-words.ts";
 import { about } from "../server.ts";
 import { asked, say } from "../state.ts";
+import { addresses } from "./search.ts";
 
 type Props = { readonly action: CarriedAction; readonly close?: (() => void) | undefined };
 
@@ -18,7 +22,7 @@ export function CarriedLine({ action, close }: Props) {
       {/* A screen reader hears the end, and not each count on the way. */}
       <span aria-hidden={isRunning(action)}>
         {progressText(action)}
-        {state === "stopping" && ". Stopping after the present part …"}
+        {state === "stopping" && `. Stopping after the present ${partText(lines)} …`}
         {state === "stopped" && ". Stopped"}
         {error && (
           <>
@@ -30,8 +34,50 @@ export function CarriedLine({ action, close }: Props) {
         <progress max={1} value={shareOf(lines)} aria-label={`Progress: ${progressText(action)}`} />
       )}
       <LineButtons {...{ action, close }} />
+      <LeftJobs action={action} />
     </>
   );
+}
+
+/** The jobs that the action has left, each with the reason. Of those that it did not meet, only their number is known. */
+function LeftJobs({ action }: Pick<Props, "action">) {
+  const left = action.lines.flatMap((line) => line.left);
+  const all = action.lines.reduce((sum, line) => sum + skippedIn(line), 0);
+  const gone = goneIn(action);
+  if (isRunning(action) || all + gone === 0) return null;
+  return (
+    <details class="left-jobs">
+      <summary>
+        {all + gone === 1 ? "Show the job that was left" : `Show the ${all + gone} that were left`}
+      </summary>
+      <ul>
+        {left.map(({ id, code, detail }) => (
+          <li key={id}>
+            <a href={addresses.job(id)}>{id}</a>{" "}
+            <span class="quiet">{detail.replace(`job ${id} `, "") || code}</span>
+          </li>
+        ))}
+        {all > left.length && <li class="quiet">and {all - left.length} more, whose reasons are above</li>}
+        {gone > 0 && (
+          <li>
+            <a href={listBefore(action)}>
+              {isOfDead(action) ? "The jobs that are dead now" : "All jobs of the range now"}
+            </a>
+            <span class="quiet">
+              : {jobsText(gone)} of those that were counted {gone === 1 ? "has" : "have"} changed meanwhile
+            </span>
+          </li>
+        )}
+      </ul>
+    </details>
+  );
+}
+
+/** How many jobs may still change after "Stop". */
+function partText(lines: CarriedAction["lines"]): string {
+  const line = lines.find(({ isDone }) => !isDone) ?? lines[0];
+  const most = line?.which.jobs === undefined ? BULK_JOBS : PART_JOBS;
+  return jobsText(Math.min(most, Math.max((line?.counted ?? 0) - (line?.changed ?? 0), 1)));
 }
 
 function LineButtons({ action, close }: Props) {

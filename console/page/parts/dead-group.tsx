@@ -27,7 +27,7 @@ export function DeadGroup({ topic, group, axis, chosen, isPart }: GroupProps) {
   const ids = jobs.map(({ id }) => id);
   const click = useChoosing(ids, chosen);
   const given = {
-    ...{ topic, ids, whose: " of this group" },
+    ...{ topic, jobs, whose: " of this group" },
     onDone: () => choose(changedChoice(chosen, ids, false)),
   };
   const actions = (

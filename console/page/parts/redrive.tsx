@@ -1,79 +1,61 @@
 import { useState } from "preact/hooks";
-import { BATCH_JOBS } from "../../../src/core/constants.ts";
-import { chunksOf } from "../../../src/general/batches.ts";
-import { api } from "../api.ts";
+import type { JobSummary } from "../../../src/http/answers/jobs.ts";
+import type { Change } from "../../carried.ts";
+import { startAction } from "../actions.ts";
 import { jobsText } from "../bulk-calls.ts";
-import { durationText } from "../times.ts";
+import { clock } from "../clock.ts";
+import { isoAt } from "../times.ts";
 import { Action } from "./action.tsx";
 import { BulkAction } from "./bulk-action.tsx";
 import { RateField, rateOf } from "./rate-field.tsx";
-import type { Why } from "./reason-field.tsx";
 
 type Chosen = {
   readonly topic: string;
-  readonly ids: readonly string[];
+  readonly jobs: readonly JobSummary[];
   /** Says in the button which jobs these are, such as ` of this group`. */
   readonly whose?: string;
   readonly errors: readonly string[];
   readonly onDone: () => void;
 };
 
-export function RedriveChosen({ topic, ids: present, whose = "", errors, onDone }: Chosen) {
-  const { ids, see, label } = useSeenIds(present, "Redrive", whose);
+/** Lets the server of the console change the chosen jobs, as it does with all jobs of a range. */
+async function start(change: Change, topic: string, jobs: readonly JobSummary[]): Promise<undefined> {
+  const due = jobs.map(({ dueAt }) => Date.parse(dueAt)).sort((a, b) => a - b);
+  const which = {
+    ...{ topic, jobs: jobs.map(({ id }) => ({ id })) },
+    ...{ from: isoAt(due[0] ?? 0), to: isoAt((due.at(-1) ?? 0) + 1) },
+  };
+  await startAction({ change, at: isoAt(clock()), lines: [{ which, counted: jobs.length }] });
+}
+
+export function RedriveChosen({ topic, jobs: present, whose = "", errors, onDone }: Chosen) {
+  const { jobs, see, label } = useSeen(present, "Redrive", whose);
   const [rate, setRate] = useState("");
-  const [done, setDone] = useState(0);
   const perSecond = rateOf(rate);
-  const jobs = jobsText(ids.length);
-  const when =
-    perSecond === undefined
-      ? "at once"
-      : `one after the other, over ${durationText((ids.length / perSecond) * 1000)}`;
-
-  async function run(why: Why): Promise<string> {
-    const sum = await redriveBatches(topic, ids, { perSecond, ...why }, setDone);
-    onDone();
-    return `Redriven ${sum.toLocaleString("en")} of ${jobs} of ${topic}. They become due ${when}.`;
-  }
-
+  const text = jobsText(jobs.length);
   return (
     <Action
       label={label}
-      title={`Run ${jobs} again?`}
-      confirm={`Redrive ${jobs}`}
+      title={`Run ${text} again?`}
+      confirm={`Redrive ${text}`}
       impossible={present.length === 0 ? "open a group and choose jobs first" : undefined}
       onOpen={see}
       takesReason
-      run={run}
+      run={async (why) => {
+        const pace = perSecond === undefined ? {} : { ratePerSecond: perSecond };
+        await start({ action: "redrive", ...pace, ...why }, topic, jobs);
+        onDone();
+        return undefined;
+      }}
     >
       <p>
-        {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "becomes" : "become"} due at once, or one after
-        the other at the rate below. The attempts are counted anew.
+        {text} of <strong>{topic}</strong> {jobs.length === 1 ? "becomes" : "become"} due at once, or one
+        after the other at the rate below. The attempts are counted anew.
       </p>
       <DiedOf errors={errors} />
-      <RateField value={rate} onChange={setRate} jobs={ids.length} />
-      {done > 0 && <progress max={ids.length} value={Math.min(done, ids.length)} aria-label="Redriven" />}
+      <RateField value={rate} onChange={setRate} jobs={jobs.length} />
     </Action>
   );
-}
-
-/** Redrives jobs in batches. Calls `onProgress` with how many ids were sent. Answers how many jobs were redriven. */
-async function redriveBatches(
-  topic: string,
-  ids: readonly string[],
-  { perSecond, ...why }: Why & { readonly perSecond: number | undefined },
-  onProgress: (sent: number) => void,
-): Promise<number> {
-  onProgress(0);
-  let sum = 0;
-  for (let at = 0; at < ids.length; at += BATCH_JOBS) {
-    // Each batch starts after the ones before it.
-    const delay =
-      perSecond === undefined ? {} : { ratePerSecond: perSecond, delay: Math.floor(at / perSecond) };
-    const { redriven } = await api.redrive(topic, { ids: ids.slice(at, at + BATCH_JOBS), ...delay, ...why });
-    sum += redriven;
-    onProgress(at + BATCH_JOBS);
-  }
-  return sum;
 }
 
 const NAMED_ERRORS = 3;
@@ -107,54 +89,41 @@ export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) 
 }
 
 /**
- * The ids that a dialog showed when it was opened. The page reads the dead jobs again and again, but the user has agreed to these. `label`: the
+ * The jobs that a dialog showed when it was opened. The page reads the dead jobs again and again, but the user has agreed to these. `label`: the
  * text of the button, which counts the present ones.
  */
-function useSeenIds(present: readonly string[], verb: string, whose: string) {
-  const [ids, setIds] = useState(present);
+function useSeen(present: readonly JobSummary[], verb: string, whose: string) {
+  const [jobs, setJobs] = useState(present);
   const label = present.length === 0 ? `${verb} the chosen` : `${verb} ${jobsText(present.length)}${whose}`;
-  return { ids, see: () => setIds(present), label };
+  return { jobs, see: () => setJobs(present), label };
 }
 
-/** Gives dead jobs up, in batches. */
-export function DismissChosen({ topic, ids: present, whose = "", onDone }: Omit<Chosen, "errors">) {
-  const { ids, see, label } = useSeenIds(present, "Dismiss", whose);
-  const jobs = jobsText(ids.length);
+/** Gives dead jobs up. */
+export function DismissChosen({ topic, jobs: present, whose = "", onDone }: Omit<Chosen, "errors">) {
+  const { jobs, see, label } = useSeen(present, "Dismiss", whose);
+  const text = jobsText(jobs.length);
   return (
     <Action
       label={label}
-      title={`Give ${jobs} up?`}
-      confirm={`Dismiss ${jobs}`}
+      title={`Give ${text} up?`}
+      confirm={`Dismiss ${text}`}
       isDangerous
       impossible={present.length === 0 ? "open a group and choose jobs first" : undefined}
       onOpen={see}
       takesReason
       run={async (why) => {
-        const text = await dismissBatches(topic, ids, why);
+        await start({ action: "dismiss", ...why }, topic, jobs);
         onDone();
-        return `Dismissed ${text} of ${topic}.`;
+        return undefined;
       }}
     >
       <p>
-        {jobs} of <strong>{topic}</strong> {ids.length === 1 ? "is" : "are"} cancelled, and will not run
+        {text} of <strong>{topic}</strong> {jobs.length === 1 ? "is" : "are"} cancelled, and will not run
         again. The timeline of each keeps its death.
       </p>
       <p class="undo">This cannot be undone. But you can enqueue a copy of each job on its page.</p>
     </Action>
   );
-}
-
-/** Answers how many of the jobs were dismissed, and why the first of the others was not. */
-async function dismissBatches(topic: string, ids: readonly string[], why: Why): Promise<string> {
-  let sum = 0;
-  let reason = "";
-  for (const some of chunksOf(ids, BATCH_JOBS)) {
-    const part = await api.dismiss(topic, { ids: some, ...why });
-    sum += part.dismissed;
-    reason ||= part.errors[0]?.problem.detail ?? "";
-  }
-  const left = reason === "" ? "" : ` (${reason})`;
-  return `${sum.toLocaleString("en")} of ${jobsText(ids.length)}${left}`;
 }
 
 export function DismissAll({ topic }: Pick<Chosen, "topic">) {

@@ -160,22 +160,22 @@ type DeadJobsProps = {
 
 function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {
   const chosen = chosenIds.value;
-  const ids = jobs.flatMap(({ id }) => (chosen.has(id) ? [id] : []));
+  const chosenJobs = jobs.filter(({ id }) => chosen.has(id));
   const groups = groupByError(jobs);
   const axis = axisOf(groups, now.value);
   const chosenGroups = groups.filter((group) => group.jobs.some(({ id }) => chosen.has(id)));
   return (
     <>
-      <DeadStatus count={jobs.length} chosen={ids.length} isPart={isPart} readMore={readMore} />
+      <DeadStatus count={jobs.length} chosen={chosenJobs.length} isPart={isPart} readMore={readMore} />
       <AsOf readAt={readAt} axis={axis} what="died" />
       <div class="buttons">
         <RedriveChosen
           topic={topic}
-          ids={ids}
+          jobs={chosenJobs}
           errors={chosenGroups.map(({ name }) => name)}
           onDone={() => choose(new Set())}
         />
-        <DismissChosen topic={topic} ids={ids} onDone={() => choose(new Set())} />
+        <DismissChosen topic={topic} jobs={chosenJobs} onDone={() => choose(new Set())} />
         <RedriveAll topic={topic} errors={groups.map(({ name }) => name)} />
         <DismissAll topic={topic} />
       </div>

@@ -7,7 +7,7 @@ const AT = "2030-12-01T12:00:00.000Z";
 
 const line = (which: Partial<CarriedLine["which"]>, given: Partial<CarriedLine> = {}): CarriedLine => ({
   which: { topic: "work", ...RANGE, ...which },
-  ...{ counted: 3, changed: 3, skipped: {}, key: "key", isDone: true },
+  ...{ counted: 3, changed: 3, skipped: {}, left: [], key: "key", isDone: true },
   ...given,
 });
 
