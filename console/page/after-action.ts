@@ -74,6 +74,15 @@ function timesAfter(action: CarriedAction, lines: readonly CarriedLine[]): [from
   return [start, Math.max(start + SECOND, ended) + pace];
 }
 
+/** Below this, the page does not learn that the clock of its machine is wrong. */
+const CLOCK_DOUBT = 10 * SECOND;
+
+/** When an action changed its jobs, ms since the epoch. */
+export function timesOf({ at, startedAgo, endedAgo = 0 }: CarriedAction): { from: number; to: number } {
+  const began = Date.parse(at ?? "");
+  return { from: began - CLOCK_DOUBT, to: began + startedAgo - endedAgo + CLOCK_DOUBT };
+}
+
 /** Until where a line has changed its jobs. */
 function endOf({ which, reached, isDone }: CarriedLine): number {
   return Date.parse(isDone || reached === undefined ? which.to : reached);
@@ -81,7 +90,11 @@ function endOf({ which, reached, isDone }: CarriedLine): number {
 
 export type ShiftBack = {
   readonly shift: Shift;
-  readonly lines: readonly Asked[];
+  /** `by`: how the timelines of its jobs name the shift. */
+  readonly lines: readonly {
+    readonly which: Asked & Pick<Which, "from" | "to">;
+    readonly by: "bulk" | "caller";
+  }[];
   /** How many jobs the action has shifted. */
   readonly moved: number;
 };
@@ -93,11 +106,11 @@ export function shiftBackOf({ change: { shift }, lines }: CarriedAction): ShiftB
   if (ms === undefined || shifted.length === 0) return undefined;
   return {
     shift: shiftOf(-ms),
-    lines: shifted.map((line) => ({
-      ...line.which,
-      from: isoAt(Date.parse(line.which.from) + ms),
-      to: isoAt(endOf(line) + ms),
-    })),
+    lines: shifted.map((line) => {
+      const { jobs, from, ...which } = line.which;
+      const range = { from: isoAt(Date.parse(from) + ms), to: isoAt(endOf(line) + ms) };
+      return { which: { ...which, ...range }, by: jobs === undefined ? "bulk" : "caller" };
+    }),
     moved: shifted.reduce((sum, { changed }) => sum + changed, 0),
   };
 }
@@ -108,7 +121,7 @@ export function isShiftedBack(action: CarriedAction, all: readonly CarriedAction
   const at = all.findIndex(({ id }) => id === action.id);
   return all.slice(0, Math.max(at, 0)).some(({ change, lines }) => {
     if (back === undefined || readShift(String(change.shift ?? ""))?.ms !== back.shift.ms) return false;
-    return lines.every(({ which }) => back.lines.some((line) => isSame(line, which)));
+    return lines.every(({ which }) => back.lines.some((line) => isSame(line.which, which)));
   });
 }
 

@@ -2,6 +2,7 @@ import type { CarriedAction, CarriedLine, Change, Which } from "../carried.ts";
 import { jobsText, skippedIn } from "./bulk-calls.ts";
 import { withVisibleMarks } from "./direction.ts";
 import { readShift, shiftText } from "./shift-words.ts";
+import { MOST_SHIFTED } from "./shifted-jobs.ts";
 
 type Words = {
   readonly asks: string;
@@ -22,7 +23,7 @@ const WORDS: Readonly<Record<Change["action"] | "shift", Words>> = {
   },
   shift: {
     ...{ asks: "Shift all waiting jobs", doing: "Shifting", done: "Shifted" },
-    undo: "You can shift the jobs back afterwards, as long as they have not started.",
+    undo: `You can shift the jobs back afterwards, except those that have started or were moved since, or that become due at once. Up to ${MOST_SHIFTED.toLocaleString("en")} jobs, no other job moves then. Of a larger shift, “Shift back” moves all jobs that wait in the shifted range.`,
   },
   cancel: {
     ...{ asks: "Cancel all waiting jobs", doing: "Cancelling", done: "Cancelled" },

@@ -1,20 +1,108 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { messageOf } from "../../../src/core/errors.ts";
 import type { CarriedAction } from "../../carried.ts";
-import { shiftBackOf } from "../after-action.ts";
+import { startAction } from "../actions.ts";
+import { type ShiftBack as Back, shiftBackOf } from "../after-action.ts";
 import { jobsText } from "../bulk-calls.ts";
+import { selectionText } from "../bulk-words.ts";
+import { clock } from "../clock.ts";
 import { shiftText } from "../shift-words.ts";
+import { MOST_SHIFTED, readShifted, type Shifted } from "../shifted-jobs.ts";
+import { isoAt } from "../times.ts";
+import { Action } from "./action.tsx";
 import { BulkAction } from "./bulk-action.tsx";
 
-/** The dialog of a shift with the opposite shift, for the jobs that an action has shifted. */
-export function ShiftBack({ action, close }: { action: CarriedAction; close: () => void }) {
+type Props = { readonly action: CarriedAction; readonly close: () => void };
+
+/** The dialog of the opposite shift, for the jobs that an action has shifted. */
+export function ShiftBack({ action, close }: Props) {
   const back = shiftBackOf(action);
   if (back === undefined) return null;
+  if (back.moved > MOST_SHIFTED) return <ShiftRangeBack back={back} close={close} />;
+  return <ShiftJobsBack action={action} back={back} close={close} />;
+}
+
+/** Moves only what the action has shifted. */
+function ShiftJobsBack({ action, back, close }: Props & { readonly back: Back }) {
   const { shift, lines, moved } = back;
+  const { shifted, read, trouble, begin, stop } = useShifted(action, back);
+  const jobs = shifted?.lines.reduce((sum, { counted }) => sum + counted, 0) ?? 0;
+  const whose = selectionText(lines.map(({ which }) => which));
+  return (
+    <Action
+      label="Shift back"
+      title={`Shift back the jobs of ${whose}?`}
+      confirm={`Shift back: ${jobsText(jobs)}`}
+      isReady={jobs > 0}
+      isOpenAtOnce
+      onOpen={() => void begin()}
+      onClose={() => {
+        stop();
+        close();
+      }}
+      takesReason
+      run={async (why) => {
+        const change = { action: "move", shift: shift.text, ...why } as const;
+        await startAction({ change, at: isoAt(clock()), lines: shifted?.lines ?? [] });
+        return undefined;
+      }}
+    >
+      <div role="status">
+        {trouble !== undefined ? (
+          <p class="wrong">The jobs could not be read: {trouble}</p>
+        ) : shifted === undefined ? (
+          <p>Reading the jobs of the shifted range and their timelines: {jobsText(read)} so far …</p>
+        ) : (
+          <>
+            <p>
+              <strong>{jobsText(jobs)}</strong> of <strong>{whose}</strong> become due {shiftText(shift.ms)},
+              as before.
+            </p>
+            <p class="quiet">{staysText(moved, jobs)}</p>
+          </>
+        )}
+      </div>
+    </Action>
+  );
+}
+
+function staysText(moved: number, jobs: number): string {
+  const stay = moved - jobs;
+  const gone =
+    stay > 0
+      ? ` ${jobsText(stay)} of these cannot be shifted back: started, ended or moved since, or due at once.`
+      : "";
+  return `The action has shifted ${jobsText(moved)}.${gone} Jobs that it did not shift stay where they are.`;
+}
+
+function useShifted(action: CarriedAction, back: Back) {
+  const [read, setRead] = useState(0);
+  const [shifted, setShifted] = useState<Shifted | undefined>();
+  const [trouble, setTrouble] = useState<string | undefined>();
+  const end = useRef(new AbortController());
+  useEffect(() => () => end.current.abort(), []);
+  async function begin(): Promise<void> {
+    const { signal } = end.current;
+    try {
+      setShifted(await readShifted(action, back, setRead, signal));
+    } catch (error) {
+      if (!signal.aborted) setTrouble(messageOf(error));
+    }
+  }
+  return { shifted, read, trouble, begin, stop: () => end.current.abort() };
+}
+
+/** Too many jobs to read each of them: moves what waits in the shifted range. */
+function ShiftRangeBack({
+  back: { shift, lines, moved },
+  close,
+}: Pick<Props, "close"> & { readonly back: Back }) {
   return (
     <BulkAction
       label="Shift back"
       opened={close}
       change={{ action: "move", shift: shift.text }}
-      which={lines}
+      which={lines.map(({ which }) => which)}
       effect={`become due ${shiftText(shift.ms)}, as before`}
       judge={(jobs) => <p class={jobs > moved ? "wrong" : "quiet"}>{comparedText(jobs, moved)}</p>}
     />

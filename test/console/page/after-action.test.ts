@@ -100,8 +100,24 @@ describe("what undoes an action", () => {
     expect(shiftBackOf(shifted)).toEqual({
       shift: { text: "-90m", ms: -5_400_000 },
       lines: [
-        { topic: "work", tag: "a", from: "2031-01-01T01:30:00.000Z", to: "2031-01-02T01:30:00.000Z" },
-        { topic: "work", tag: "b", from: "2031-01-01T01:30:00.000Z", to: "2031-01-01T07:30:00.000Z" },
+        {
+          which: {
+            topic: "work",
+            tag: "a",
+            from: "2031-01-01T01:30:00.000Z",
+            to: "2031-01-02T01:30:00.000Z",
+          },
+          by: "bulk",
+        },
+        {
+          which: {
+            topic: "work",
+            tag: "b",
+            from: "2031-01-01T01:30:00.000Z",
+            to: "2031-01-01T07:30:00.000Z",
+          },
+          by: "bulk",
+        },
       ],
       moved: 5,
     });
