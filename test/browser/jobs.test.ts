@@ -154,6 +154,23 @@ test("the range that is shown is marked and written", async () => {
   expect(new URL(page.url()).search).toBe("?topic=work");
 });
 
+test("a state of jobs that have run looks back, and its range goes with it", async () => {
+  const page = await browser.open("/console/jobs?topic=work");
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  const state = page.getByRole("combobox", { name: "State" });
+  for (const past of ["running", "done", "dead", "expired", "handed-off"]) {
+    await state.selectOption(past);
+    await page.locator("[aria-pressed=true]", { hasText: "last day" }).waitFor();
+  }
+  await state.selectOption("scheduled");
+  await page.locator("[aria-pressed=true]", { hasText: "next hour" }).waitFor();
+  // A range that a person has chosen stays.
+  await button("next day").click();
+  await state.selectOption("dead");
+  await expect.poll(() => new URL(page.url()).searchParams.get("state")).toBe("dead");
+  await page.locator("[aria-pressed=true]", { hasText: "next day" }).waitFor();
+});
+
 test("in a narrow window the filters are one line that names them, until they are wanted", async () => {
   const page = await browser.open("/console/jobs?topic=work&state=dead", {
     viewport: { width: 360, height: 800 },

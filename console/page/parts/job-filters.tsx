@@ -3,7 +3,7 @@ import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { clock } from "../clock.ts";
 import type { ShownState } from "../shown-state.ts";
 import { isNarrow, now, zone } from "../state.ts";
-import { HOUR, isoAt, spanText } from "../times.ts";
+import { DAY, HOUR, isoAt, spanText } from "../times.ts";
 import { Choice } from "./choice.tsx";
 import { RangeFields } from "./range-fields.tsx";
 import { useSearch } from "./search.ts";
@@ -15,6 +15,15 @@ export const JOB_STATES: readonly JobSummary["state"][] = [
 
 /** States that the API judges but does not store. The page looks for them among the scheduled jobs. */
 export const SEEN_STATES = ["late", "held", "retrying"] as const satisfies readonly ShownState[];
+
+/** Jobs in these states were due before now. A cancelled job may be due at any time. */
+const PAST_STATES: readonly string[] = ["running", "done", "dead", "expired", "handed-off"];
+
+/** The range that a state needs, if the address names none: without a range the list has the next hour. */
+function rangeOfState(state: string): { from?: string; to?: string } {
+  if (PAST_STATES.includes(state)) return { from: isoAt(clock() - DAY), to: isoAt(clock()) };
+  return ["late", "held", "cancelled"].includes(state) ? aroundNow() : {};
+}
 
 /** From an hour ago to an hour ahead: late jobs are due before now. */
 export function aroundNow(): { from: string; to: string } {
@@ -47,7 +56,14 @@ function rangeText(from: string, to: string): string {
 
 function FilterFields() {
   const [query, change] = useSearch();
-  const isRanged = Boolean(query.from || query.to);
+  // A range that came with a state goes with it.
+  const ofState = useRef<string | undefined>(undefined);
+  const isRanged = Boolean(query.from || query.to) && query.from !== ofState.current;
+  function chooseState(state: string): void {
+    const range = isRanged ? {} : { from: undefined, to: undefined, ...rangeOfState(state) };
+    if (!isRanged) ofState.current = range.from;
+    change({ ...range, state });
+  }
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
       <TopicField value={query.topic ?? ""} none="all topics" onChange={(topic) => change({ topic })} />
@@ -56,9 +72,7 @@ function FilterFields() {
           label="State"
           value={query.state ?? ""}
           options={[...JOB_STATES, ...SEEN_STATES]}
-          onChange={(state) =>
-            change({ ...((state === "late" || state === "held") && !isRanged && aroundNow()), state })
-          }
+          onChange={chooseState}
           none="all states"
         />
       </div>
