@@ -20,9 +20,9 @@ export const SEEN_STATES = ["late", "held", "retrying"] as const satisfies reado
 const PAST_STATES: readonly string[] = ["running", "done", "dead", "expired", "handed-off"];
 
 /** The range that a state needs, if the address names none: without a range the list has the next hour. */
-function rangeOfState(state: string): { from?: string; to?: string } {
+function rangeOfState(state: string): { from: string | undefined; to: string | undefined } {
   if (PAST_STATES.includes(state)) return { from: isoAt(clock() - DAY), to: isoAt(clock()) };
-  return ["late", "held", "cancelled"].includes(state) ? aroundNow() : {};
+  return ["late", "held", "cancelled"].includes(state) ? aroundNow() : { from: undefined, to: undefined };
 }
 
 /** From an hour ago to an hour ahead: late jobs are due before now. */
@@ -60,9 +60,9 @@ function FilterFields() {
   const ofState = useRef<string | undefined>(undefined);
   const isRanged = Boolean(query.from || query.to) && query.from !== ofState.current;
   function chooseState(state: string): void {
-    const range = isRanged ? {} : { from: undefined, to: undefined, ...rangeOfState(state) };
+    const range = rangeOfState(state);
     if (!isRanged) ofState.current = range.from;
-    change({ ...range, state });
+    change({ ...(isRanged ? {} : range), state });
   }
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()}>
