@@ -1,11 +1,13 @@
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { namesOfAlike } from "./alike.ts";
-import { kindOf } from "./error-kind.ts";
+import { kindOf, withSharedValues } from "./error-kind.ts";
 import { DAY, HOUR, MINUTE } from "./times.ts";
 
 export type ErrorGroup = {
   /** The kind of the error. */
   readonly name: string;
+  /** The kind with the values that all of these jobs share. Another job may change it. */
+  readonly title: string;
   /** The jobs, the latest failure first. */
   readonly jobs: readonly JobSummary[];
   /** When the first and the last of these jobs failed, ms since the epoch. */
@@ -35,7 +37,11 @@ function groupsOf(jobs: readonly JobSummary[]): ErrorGroup[] {
 function groupOf(name: string, alike: readonly JobSummary[]): ErrorGroup {
   const jobs = alike.toSorted((a, b) => failedAt(b) - failedAt(a));
   const [latest = 0, oldest = latest] = [jobs[0], jobs.at(-1)].flatMap((job) => (job ? [failedAt(job)] : []));
-  return { name, jobs, first: oldest, last: latest };
+  const title = withSharedValues(
+    name,
+    jobs.map(({ lastError = "" }) => lastError),
+  );
+  return { name, title, jobs, first: oldest, last: latest };
 }
 
 /** When a job failed last: its death, or the start of the attempt that failed. ms since the epoch. */
@@ -63,12 +69,18 @@ function knownKindOf(error: string): string {
 /** A failure within this time says that the errors go on. */
 const RECENT = 15 * MINUTE;
 
-/** `3 a minute in the last 15 min`, or, if the last one is older, `4 an hour while it lasted`. Empty for a single old failure. */
+/** Failures within this time are one burst, which has no rate. */
+const BURST = 5 * MINUTE;
+
+/** `48 within a minute`, `12 in the last 15 min`, or, if the last one is older, `4 an hour while it lasted`. Empty for a single failure. */
 export function rateText({ jobs, first, last }: ErrorGroup, now: number): string {
+  if (jobs.length < 2) return "";
+  const all = jobs.length.toLocaleString("en");
+  if (last - first <= MINUTE) return `${all} within a minute`;
+  if (last - first <= BURST) return `${all} within ${Math.ceil((last - first) / MINUTE)} min`;
   const recent = jobs.filter((job) => isRecent(failedAt(job), now)).length;
-  if (recent > 0) return `${perTime(recent, RECENT)} in the last 15 min`;
-  if (jobs.length < 2 || last === first) return "";
-  return `${perTime(jobs.length, Math.max(last - first, MINUTE))} while it lasted`;
+  if (recent > 0) return `${recent.toLocaleString("en")} in the last 15 min`;
+  return `${perTime(jobs.length, last - first)} while it lasted`;
 }
 
 /** In the shortest unit in which it is at least one. */

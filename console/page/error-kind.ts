@@ -7,7 +7,7 @@ import { withVisibleMarks } from "./direction.ts";
 export function kindOf(error = ""): string {
   const shielded = SHIELDED.reduce(
     (text, kept) => text.replace(kept, withoutDigits),
-    withoutQuoted(withVisibleMarks(tellingLineOf(error)).slice(0, LONGEST_LINE)),
+    withoutQuoted(lineOf(error)),
   );
   const replaced = VALUES.reduce((text, value) => text.replace(value, "…"), shielded)
     .replace(OPAQUE_IDS, (id, kind) => (isOpaque(id) ? `${kind}…` : id))
@@ -15,6 +15,40 @@ export function kindOf(error = ""): string {
     .replace(/…(?:[\s,;/+]*…)+/g, "…");
   const name = withDigits(replaced).slice(0, LONGEST_NAME).trim();
   return name === "" ? "no error was recorded" : name;
+}
+
+/** The line of an error that its kind is made of. */
+function lineOf(error: string): string {
+  return withVisibleMarks(tellingLineOf(error)).slice(0, LONGEST_LINE);
+}
+
+const LONGEST_VALUE = 80;
+
+/** The name of a kind, in which each `…` that stands for the same value in all of these errors is that value. */
+export function withSharedValues(name: string, errors: readonly string[]): string {
+  const pieces = name.split("…");
+  const [first = "", ...others] = pieces;
+  let shared: (string | undefined)[] | undefined;
+  for (const error of errors) {
+    const values = valuesIn(lineOf(error).replace(/\s+/g, " ").trim(), pieces);
+    shared = shared?.map((value, at) => (value === values[at] ? value : undefined)) ?? values;
+    if (shared.every((value) => value === undefined)) return name;
+  }
+  return others.reduce((text, piece, at) => `${text}${shared?.[at] ?? "…"}${piece}`, first);
+}
+
+/** What stands between the pieces of a name. `undefined`: not known, or too long. */
+function valuesIn(line: string, pieces: readonly string[]): (string | undefined)[] {
+  const isCut = pieces.join("…").length >= LONGEST_NAME - 1;
+  let at = line.startsWith(pieces[0] ?? "") ? (pieces[0]?.length ?? 0) : Number.NaN;
+  return pieces.slice(1).map((piece, place) => {
+    const isLast = place === pieces.length - 2;
+    const next = isLast && !isCut ? line.length - piece.length : line.indexOf(piece, at);
+    const isFound = next >= at && line.startsWith(piece, next) && (piece !== "" || (isLast && !isCut));
+    const value = line.slice(at, next);
+    at = isFound ? next + piece.length : Number.NaN;
+    return isFound && value.length <= LONGEST_VALUE ? value : undefined;
+  });
 }
 
 const LONGEST_LINE = 1000;

@@ -27,7 +27,7 @@ export type DeadJobs = {
   /** Whether there may be more. */
   readonly atLeast: boolean;
   /** The kinds of their errors, the most frequent first. `last`: ms since the epoch. */
-  readonly kinds: readonly { readonly name: string; readonly count: number; readonly last: number }[];
+  readonly kinds: readonly { readonly title: string; readonly count: number; readonly last: number }[];
 };
 
 /** A topic with its dead jobs. `depths.dead` counts letters, which are all that an untracked topic has. */
@@ -45,8 +45,8 @@ function deadOf({ topic, depths: { dead: letters }, policy }: TopicJson): Promis
     staleTime: about.hasLive && letters > 0 ? REFRESH_MS : 5 * MINUTE,
     async queryFn({ signal }) {
       const jobs = await firstOf(api.dead(topic, { signal, pageSize: COUNTED_DEAD }), COUNTED_DEAD);
-      const kinds = groupByError(jobs).map(({ name, jobs: alike, last }) => ({
-        ...{ name, last, count: alike.length },
+      const kinds = groupByError(jobs).map(({ title, jobs: alike, last }) => ({
+        ...{ title, last, count: alike.length },
       }));
       return { count: jobs.length, atLeast: jobs.length === COUNTED_DEAD, kinds };
     },

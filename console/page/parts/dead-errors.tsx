@@ -28,9 +28,9 @@ export function DeadErrors({ topic: { dead }, hasTimes = false }: Props) {
     <>
       {atLeast && <p class="quiet">Of the oldest {sum.toLocaleString("en")}:</p>}
       <ul class="kinds quiet">
-        {kinds.slice(0, named).map(({ name, count, last }) => (
-          <li key={name} class="kind">
-            {count.toLocaleString("en")} × {name}
+        {kinds.slice(0, named).map(({ title, count, last }) => (
+          <li key={title} class="kind">
+            {count.toLocaleString("en")} × {title}
             {/* Newer ones may not be read. */}
             {hasTimes && !atLeast && (
               <>

@@ -23,7 +23,7 @@ type GroupProps = {
 };
 
 export function DeadGroup({ topic, group, axis, chosen, isPart }: GroupProps) {
-  const { name, jobs } = group;
+  const { title, jobs } = group;
   const ids = jobs.map(({ id }) => id);
   const click = useChoosing(ids, chosen);
   const given = {
@@ -32,7 +32,7 @@ export function DeadGroup({ topic, group, axis, chosen, isPart }: GroupProps) {
   };
   const actions = (
     <>
-      <RedriveChosen {...given} errors={[name]} />
+      <RedriveChosen {...given} errors={[title]} />
       <DismissChosen {...given} />
     </>
   );
@@ -53,7 +53,7 @@ type GroupJobsProps = Pick<GroupProps, "group" | "chosen"> & {
   readonly click: (id: string, isChosen: boolean, isRange: boolean) => void;
 };
 
-function GroupJobs({ group: { name, jobs }, chosen, click }: GroupJobsProps) {
+function GroupJobs({ group: { title, jobs }, chosen, click }: GroupJobsProps) {
   const ids = jobs.map(({ id }) => id);
   const isAnyLeft = ids.some((id) => !chosen.has(id));
   return (
@@ -66,7 +66,7 @@ function GroupJobs({ group: { name, jobs }, chosen, click }: GroupJobsProps) {
           <span class="quiet">With Shift, a click chooses all jobs from the last one that you clicked.</span>
         )}
       </div>
-      <Rows rows={jobs} keyOf={({ id }) => id} height={48} label={`Dead jobs: ${name}`}>
+      <Rows rows={jobs} keyOf={({ id }) => id} height={48} label={`Dead jobs: ${title}`}>
         {(job) => (
           <ChoosableJob
             job={job}

@@ -27,7 +27,7 @@ type Props = {
 /** Jobs that failed with errors of one kind: how many, since when, how often, whether that goes on; and, when it is open, the jobs. */
 export function ErrorGroupItem({ group, those, axis, isPart, more, actions, children }: Props) {
   const [query, change] = useSearch();
-  const { name, jobs } = group;
+  const { name, title, jobs } = group;
   // The address names the open group, so that the group is open again after a visit to one of its jobs.
   const isOpen = query.open === name;
   const [latest] = jobs;
@@ -46,7 +46,7 @@ export function ErrorGroupItem({ group, those, axis, isPart, more, actions, chil
         </details>
         <div class="group-actions">
           {latest && (
-            <a class="button" href={addresses.job(latest.id)} aria-label={`Newest job of: ${name}`}>
+            <a class="button" href={addresses.job(latest.id)} aria-label={`Newest job of: ${title}`}>
               Newest job
             </a>
           )}
@@ -68,7 +68,7 @@ export function ErrorGroupItem({ group, those, axis, isPart, more, actions, chil
 type SummaryProps = Pick<Props, "group" | "those" | "axis" | "more"> & { readonly isPart: boolean };
 
 function Summary({ group, those, axis, isPart, more }: SummaryProps) {
-  const { name, jobs, first, last } = group;
+  const { title, jobs, first, last } = group;
   const rate = isPart ? "" : rateText(group, now.value);
   return (
     <summary>
@@ -76,7 +76,7 @@ function Summary({ group, those, axis, isPart, more }: SummaryProps) {
         <ChevronRight class="icon" size={14} aria-hidden="true" />
         <span class={isRecent(last, now.value) && !isPart ? "dot bad" : "dot"} aria-hidden="true" />
         <span>
-          <strong>{jobs.length.toLocaleString("en")}</strong> × {name}
+          <strong>{jobs.length.toLocaleString("en")}</strong> × {title}
         </span>
       </div>
       <Bars jobs={jobs} axis={axis} />

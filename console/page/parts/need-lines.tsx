@@ -83,7 +83,7 @@ function NeedLine({ need, topic }: LineProps) {
       </div>
       {kind === "paused" && topic?.pause && <ResumeTopic {...topic} pause={topic.pause} />}
       {kind === "dead" && topic && (
-        <RedriveAll topic={topic.topic} errors={topic.dead.kinds.map(({ name }) => name)} />
+        <RedriveAll topic={topic.topic} errors={topic.dead.kinds.map(({ title }) => title)} />
       )}
     </li>
   );

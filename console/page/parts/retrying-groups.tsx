@@ -67,7 +67,12 @@ function RetryingGroups({ jobs, readAt }: RetryingProps) {
             axis={axis}
             more={<NextRetry jobs={group.jobs} />}
           >
-            <Rows rows={group.jobs} keyOf={({ id }) => id} height={48} label={`Retrying jobs: ${group.name}`}>
+            <Rows
+              rows={group.jobs}
+              keyOf={({ id }) => id}
+              height={48}
+              label={`Retrying jobs: ${group.title}`}
+            >
               {(job) => <JobLine job={job} />}
             </Rows>
           </ErrorGroupItem>

@@ -172,11 +172,11 @@ function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {
         <RedriveChosen
           topic={topic}
           jobs={chosenJobs}
-          errors={chosenGroups.map(({ name }) => name)}
+          errors={chosenGroups.map(({ title }) => title)}
           onDone={() => choose(new Set())}
         />
         <DismissChosen topic={topic} jobs={chosenJobs} onDone={() => choose(new Set())} />
-        <RedriveAll topic={topic} errors={groups.map(({ name }) => name)} />
+        <RedriveAll topic={topic} errors={groups.map(({ title }) => title)} />
         <DismissAll topic={topic} />
       </div>
       <ul class="groups">

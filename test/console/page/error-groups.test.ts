@@ -98,6 +98,30 @@ test("a job that waits for its retry failed when its last attempt began", () => 
   expect(group?.last).toBe(Date.parse("2026-11-26T09:00:00.000Z"));
 });
 
+const titlesOf = (errors: readonly string[]) =>
+  groupByError(errors.map((error) => died(error))).map(({ title }) => title);
+
+test("a value that all jobs of a group share is shown, and one that differs is not", () => {
+  const refused = (host: string, order: number) => `connect ECONNREFUSED ${host}:5432 for order ${order}`;
+  expect(titlesOf([refused("10.0.7.1", 17), refused("10.0.7.1", 18)])).toEqual([
+    "connect ECONNREFUSED 10.0.7.1:5432 for order …",
+  ]);
+  expect(titlesOf([refused("10.0.7.1", 17), refused("10.0.7.2", 17)])).toEqual([
+    "connect ECONNREFUSED … for order 17",
+  ]);
+  const thrown = (id: string) => `no price of "${id}" (close.ts:12)\n    at close (close.ts:12:3)`;
+  expect(titlesOf([thrown("a b"), thrown("c")])).toEqual(["no price of … (close.ts:12)"]);
+  expect(titlesOf(["no order 17", "no order 18", "no order 17"])).toEqual(["no order …"]);
+  expect(titlesOf(["no order 17"])).toEqual(["no order 17"]);
+});
+
+test("an error that was cut, or a long value, leaves its sign", () => {
+  const long = `the answer was ${"x1".repeat(60)} today`;
+  expect(titlesOf([long, long])).toEqual(["the answer was … today"]);
+  const cut = `no order 17 ${"because the shop is closed ".repeat(8)}until 18`;
+  expect(titlesOf([cut, cut])[0]).toMatch(/^no order 17 because/);
+});
+
 const noon = Date.parse("2026-11-26T12:00:00.000Z");
 const groupAt = (...minutes: readonly number[]) => {
   const [group] = groupByError(
@@ -108,12 +132,15 @@ const groupAt = (...minutes: readonly number[]) => {
 };
 
 test.each([
-  ["2 a minute in the last 15 min", Array.from({ length: 30 }, (_, n) => n / 2)],
-  ["8 an hour in the last 15 min", [1, 10, 200]],
+  ["30 in the last 15 min", Array.from({ length: 30 }, (_, n) => n / 2)],
+  ["2 in the last 15 min", [1, 10, 200]],
+  ["12 within a minute", Array.from({ length: 12 }, (_, n) => 10 + n / 12)],
+  ["3 within 2 min", [180, 181, 181.5]],
   ["4 an hour while it lasted", [60, 80, 100, 120]],
-  ["2 a minute while it lasted", [60, 60.5]],
+  ["2 within a minute", [60, 60.5]],
   ["2.9 a day while it lasted", [60, 60 + 24 * 60, 60 + 41 * 60, 60 + 33 * 60, 60 + 12 * 60]],
   ["", [60]],
+  ["", [1]],
 ])("the rate of a group is told as %s", (text, minutes) => {
   expect(rateText(groupAt(...minutes), noon)).toBe(text);
 });
