@@ -129,9 +129,10 @@ test("a filter is applied while it is typed, and the first click after it is not
   await dialog.getByRole("button", { name: "Close" }).click();
   wanted.resolve();
   await page.getByText("1 job due in the next hour: 1 scheduled.").waitFor();
-  const field = page.getByRole("textbox", { name: "Group" });
+  const field = page.getByRole("textbox", { name: "Group (exact)" });
   await field.fill("jobs-no-group");
   await page.getByText("No job due in the next hour matches.").waitFor();
+  await page.getByText("A tag or a group must be written in full.").waitFor();
   expect(await field.evaluate((element) => element === document.activeElement)).toBe(true);
 });
 

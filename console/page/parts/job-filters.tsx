@@ -94,7 +94,7 @@ function Filter({ name, value, onChange }: FilterProps) {
   return (
     <div class="field">
       <label>
-        {name === "tag" ? "Tag" : "Group"}
+        {name === "tag" ? "Tag" : "Group"} <span class="quiet">(exact)</span>
         <input
           value={text}
           placeholder="any"

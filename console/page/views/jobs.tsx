@@ -111,7 +111,7 @@ function restText(pageCount: number, isReading: boolean): string {
 }
 
 function NoJobs({ isReading }: { isReading: boolean }) {
-  const [{ from, to }] = useSearch();
+  const [{ from, to, tag, group }] = useSearch();
   return (
     <Empty>
       <p>
@@ -120,6 +120,8 @@ function NoJobs({ isReading }: { isReading: boolean }) {
         ) : (
           <>
             No job <RangeText from={from} to={to} /> matches. Choose another range, or fewer conditions.
+            {(tag || group) &&
+              " A tag or a group must be written in full. For a part of it, press / and search."}
           </>
         )}
       </p>
