@@ -157,7 +157,8 @@ function problemOf({ url, patience = PATIENCE_MS }: ProxyOptions, error: unknown
     return { status: error.code === "bad-answer" ? 502 : 403, code: error.code, detail: error.message };
   const isLate = error instanceof Error && error.name === "TimeoutError";
   const why = isLate ? ` within ${patience / 1000} s` : `: ${reasonOf(error)}`;
-  return { status: 502, code: "unavailable", detail: `no answer from ${url}${why}` };
+  const detail = `no answer from ${url}${why}. Check the network of this machine, and whether this is the API's address`;
+  return { status: 502, code: "unavailable", detail };
 }
 
 function passOn(url: string, { status, headers, body }: Answer, response: ServerResponse): void {

@@ -1,7 +1,7 @@
 import { QueryCache, QueryClient } from "@tanstack/preact-query";
 import { callOver, fetchable, type Outgoing } from "../../src/client/call.ts";
 import { clientOver } from "../../src/client/client-over.ts";
-import { MinutehandError, messageOf } from "../../src/core/errors.ts";
+import { MinutehandError } from "../../src/core/errors.ts";
 import { KEY_HEADER } from "../about.ts";
 import { clock } from "./clock.ts";
 import { about, callHeaders, isKeyWrong } from "./server.ts";
@@ -23,9 +23,23 @@ async function transport(outgoing: Outgoing): Promise<Response> {
     return response;
   } catch (error) {
     if (request.signal.aborted) throw error;
-    const text = `no answer to ${method} ${new URL(url).pathname}: ${messageOf(error)}`;
-    throw new MinutehandError("unavailable", text, {}, error);
+    throw new MinutehandError(
+      "unavailable",
+      `${method} ${new URL(url).pathname}: ${silence(error)}`,
+      {},
+      error,
+    );
   }
+}
+
+/** Why the page's own server gave no answer, and what helps. A browser only says "Failed to fetch". */
+function silence(error: unknown): string {
+  const server = `the server of this console, ${location.origin},`;
+  const isLate = error instanceof Error && error.name === "TimeoutError";
+  if (isLate)
+    return `${server} gave no answer within ${PATIENCE_MS / 1000} s. Try again, and look at its output`;
+  const command = about.hasLive ? "minutehand local" : "minutehand console";
+  return `${server} does not answer. Look whether \`${command}\` still runs, and start it again if not`;
 }
 
 /** The calls of the API. It retries no call: `queries` retries calls that read, and the user may repeat calls that change something. */

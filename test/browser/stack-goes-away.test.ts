@@ -18,7 +18,12 @@ test("a stack that goes away leaves what was read, and one that comes back is sh
   await page.waitForFunction(() => performance.now() > 3000);
   await page.waitForLoadState("networkidle");
   await stack.kill("SIGTERM");
-  await page.getByText("Since then the topics could not be read").waitFor();
+  const silent = `GET /topics: the server of this console, ${stack.url}, does not answer.`;
+  await page
+    .getByText(
+      `Since then the topics could not be read: ${silent} Look whether \`minutehand local\` still runs`,
+    )
+    .waitFor();
   await topicRow(page, "work").waitFor();
   await live.getByText("The local stack does not answer.").waitFor();
   // An action that gets no answer says so, and the dialog stays.

@@ -344,7 +344,7 @@ describe("an API that fails", () => {
     const { detail, code } = problemIn(await served.call("/jobs"));
     expect({ code, detail }).toEqual({
       code: "unavailable",
-      detail: `no answer from http://127.0.0.1:${served.api.port} within 0.2 s`,
+      detail: `no answer from http://127.0.0.1:${served.api.port} within 0.2 s. Check the network of this machine, and whether this is the API's address`,
     });
   });
 
