@@ -280,6 +280,23 @@ test("at each width, no column of a line runs into the next one, and no name is 
   }
 });
 
+test("on a phone a line shows the error of its job over several lines", async () => {
+  const lastError =
+    "HTTP 503 from https://shop.example/orders: the order cannot be closed, because the payment is pending";
+  const page = await browser.open("/console/enqueue", { viewport: { width: 390, height: 844 } });
+  const at = new Date().toISOString();
+  const job = { id: "01KJMA0SCG008DS270HCQCKA01", topic: "work", state: "dead", dueAt: at, createdAt: at };
+  const jobs = [{ ...job, revision: 1, attempt: 3, maxAttempts: 3, lastError }];
+  await page.route(/\/jobs\?/, (route) => route.fulfill({ json: { jobs, at } }));
+  await page.goto(`${stackUrl}/console/jobs?topic=work`);
+  const text = page.getByText(lastError);
+  await text.waitFor();
+  const isCut = await text.evaluate(
+    (one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight,
+  );
+  expect(isCut).toBe(false);
+});
+
 test("after an action, the list says that it is being read again", async () => {
   const tag = "jobs-again";
   await api.enqueue("work", {}, { tag, delay: "30m" });

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
+import { expectAccessible, expectNoOverflow } from "./accessible.ts";
 import { testBrowser } from "./browser.ts";
 import { stackUrl } from "./stack-url.ts";
 
@@ -61,6 +62,22 @@ async function pauseAndResume(page: Page): Promise<void> {
   await dialog.getByRole("button", { name: "Resume the schedule" }).click();
   await page.getByText("Resumed made-here.").waitFor();
 }
+
+test("on a phone each schedule is a card with its seven days, and nothing is cut", async () => {
+  const name = "a-schedule-on-a-phone";
+  await api.putSchedule(name, { expression: "rate(8 hours)", topic: "work", body: {} });
+  const page = await browser.open("/console/schedules", { viewport: { width: 390, height: 844 } });
+  const card = page.getByRole("listitem", { name });
+  await card.getByText("Every 8 hours, for work").waitFor();
+  await card.getByText(/^Next: /).waitFor();
+  const days = card.locator("dd");
+  expect(await days.count()).toBe(7);
+  expect(await days.nth(2).textContent()).toBe("3");
+  for (const day of await days.all())
+    expect(await day.boundingBox()).toMatchObject({ x: expect.toSatisfy((x: number) => x < 390) });
+  await expectNoOverflow(page);
+  await expectAccessible(page);
+});
 
 test("the first five times that the form shows are those that the API answers", async () => {
   const page = await browser.open("/console/schedules");

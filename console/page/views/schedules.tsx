@@ -6,7 +6,7 @@ import { addresses } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { useSchedules } from "../reads.ts";
 import { DAY_COUNTED, type StripDay, stripOf, wordsOrExpression } from "../schedule-words.ts";
-import { now, zone } from "../state.ts";
+import { isNarrow, now, zone } from "../state.ts";
 import { dayText, MINUTE, startOfDay } from "../times.ts";
 
 export function SchedulesView() {
@@ -37,6 +37,14 @@ export function SchedulesView() {
 function Strip({ schedules }: { schedules: readonly ScheduleSummary[] }) {
   // The strip changes with the minute, not with the second.
   const minute = Math.floor(now.value / MINUTE) * MINUTE;
+  if (isNarrow.value)
+    return (
+      <ul class="strip-cards">
+        {schedules.map((schedule) => (
+          <Card key={schedule.name} schedule={schedule} minute={minute} />
+        ))}
+      </ul>
+    );
   const days = Array.from({ length: 7 }, (_, day) => startOfDay(minute, zone.value, day));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: whoever has no pointer scrolls the table with the arrow keys
@@ -63,30 +71,67 @@ function Strip({ schedules }: { schedules: readonly ScheduleSummary[] }) {
   );
 }
 
-function Lane({ schedule, minute }: { schedule: ScheduleSummary; minute: number }) {
-  const { name, topic, paused, next } = schedule;
-  const [first] = next;
+type ScheduleProps = { readonly schedule: ScheduleSummary; readonly minute: number };
+
+function Lane({ schedule, minute }: ScheduleProps) {
   return (
     <tr>
       <th scope="row">
-        <a href={addresses.schedule(name)} data-line>
-          {name}
-        </a>{" "}
-        {paused && <PauseMark state="paused" />}
-        <div class="quiet">
-          {wordsOrExpression(schedule)}, for {topic}
-        </div>
+        <Name schedule={schedule} />
       </th>
       <td>
-        {paused ? "none while it is paused" : first === undefined ? "never again" : <Time at={first} />}
+        <Next schedule={schedule} />
       </td>
       {stripOf(schedule, minute, zone.value).map((day) => (
-        <td key={day.begin} class={paused ? "day quiet" : "day"}>
-          {paused ? "–" : countText(day)}
+        <td key={day.begin} class={schedule.paused ? "day quiet" : "day"}>
+          {schedule.paused ? "–" : countText(day)}
         </td>
       ))}
     </tr>
   );
+}
+
+/** For narrow windows: a card for each schedule, with its days side by side. */
+function Card({ schedule, minute }: ScheduleProps) {
+  return (
+    <li class="panel" aria-label={schedule.name}>
+      <Name schedule={schedule} />
+      <p>
+        Next: <Next schedule={schedule} />
+      </p>
+      {!schedule.paused && (
+        <dl class="strip-days">
+          {stripOf(schedule, minute, zone.value).map((day) => (
+            <div key={day.begin}>
+              <dt class="quiet">{dayText(day.begin, zone.value)}</dt>
+              <dd>{countText(day)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </li>
+  );
+}
+
+function Name({ schedule }: Pick<ScheduleProps, "schedule">) {
+  const { name, topic, paused } = schedule;
+  return (
+    <>
+      <a href={addresses.schedule(name)} data-line>
+        {name}
+      </a>{" "}
+      {paused && <PauseMark state="paused" />}
+      <div class="quiet">
+        {wordsOrExpression(schedule)}, for {topic}
+      </div>
+    </>
+  );
+}
+
+function Next({ schedule: { paused, next } }: Pick<ScheduleProps, "schedule">) {
+  const [first] = next;
+  if (paused) return <>none while it is paused</>;
+  return first === undefined ? <>never again</> : <Time at={first} />;
 }
 
 function countText({ count, isMore }: StripDay): string {
