@@ -116,6 +116,10 @@ test("what needs a person is ranked, and each line leads to the view that settle
   expect(targets.map((href) => new URL(href).searchParams.get("state")).filter(Boolean)).toEqual([
     ...["late", "late", "retrying", "scheduled"],
   ]);
+  await topicRow(page, "work").getByRole("link", { name: "work", exact: true }).click();
+  const figure = page.getByRole("link", { name: "1,000+", exact: true });
+  expect(new URL((await figure.getAttribute("href")) ?? "", url).href).toBe(targets[0]);
+  await page.goBack();
   await page.getByText("9 × HTTP 503 from the shop").waitFor();
   await page.getByText("3 × TypeError: no price").waitFor();
   await page.getByText("Newest error, 1 min ago: HTTP 503 from the shop", { exact: true }).waitFor();

@@ -1,12 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { lateIn } from "../../../src/client/late-in.ts";
-import { LONGEST_LIST } from "../../../src/core/constants.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import type { History } from "../../history.ts";
 import { jobsText } from "../bulk-calls.ts";
 import { type Compared, compare, lateText, minutesOf, trendOf, trendText } from "../history-spans.ts";
-import { durationText, isoAt } from "../times.ts";
-import { addresses } from "./search.ts";
+import { lateJobs } from "../needs.ts";
+import { durationText } from "../times.ts";
 import { TrendMark } from "./sparks.tsx";
 import { Time } from "./time.tsx";
 
@@ -27,7 +26,7 @@ export function NowAndBefore({ report, history }: { report: TopicJson; history: 
       <p>{comparedText(compared, history)}</p>
       {lateIn(report).map(({ count, atLeast, since }) => (
         <p key="late">
-          <a href={lateHref(report.topic, report.late, report.at)}>
+          <a href={lateJobs(report.topic, report.at, report.late)}>
             {atLeast ? `${count.toLocaleString("en")} or more jobs` : jobsText(count)}
           </a>{" "}
           should have started and {count === 1 ? "has" : "have"} not
@@ -72,12 +71,4 @@ function comparedText(compared: Compared, { from, to }: History): string {
   if (!before.late) return `${present} An hour ago no job started within 10 minutes.`;
   const past = `An hour ago it was ${durationText(before.late.p50)} and ${durationText(before.late.p99)}`;
   return `${present} ${past}${trend ? `: the slowest jobs are now ${trendText(trend)}` : ""}.`;
-}
-
-/** The list of the late jobs of a topic. `undefined`: it has none. */
-export function lateHref(topic: string, { count, since }: TopicJson["late"], at: string): string | undefined {
-  if (count === 0) return undefined;
-  const from = since ?? at;
-  const to = isoAt(Math.min(Date.parse(at), Date.parse(from) + LONGEST_LIST));
-  return addresses.jobs({ topic, state: "scheduled", from, to });
 }

@@ -3,12 +3,12 @@ import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import type { History } from "../../history.ts";
 import { SPARK_HOURS, useHistory } from "../history-reads.ts";
 import { minutesOf, unknownOf } from "../history-spans.ts";
-import { heldJobs, lettersOf } from "../needs.ts";
+import { heldJobs, lateJobs, lettersOf } from "../needs.ts";
 import { HistoryChart } from "../parts/history-chart.tsx";
 import { HistoryTable } from "../parts/history-table.tsx";
 import { LatenessSteps } from "../parts/lateness-steps.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
-import { lateHref, NowAndBefore } from "../parts/now-and-before.tsx";
+import { NowAndBefore } from "../parts/now-and-before.tsx";
 import { heldText, PauseBadge, PauseTopic, ResumeTopic } from "../parts/pause-topic.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Why } from "../parts/sparks.tsx";
@@ -155,7 +155,11 @@ function Figures({ report }: { report: Topic }) {
   const deadHref = dead.count > 0 ? addresses.dead({ topic }) : undefined;
   return (
     <dl class="figures panel">
-      <Figure name="late" value={number(late.count, late.atLeast)} href={lateHref(topic, late, at)} />
+      <Figure
+        name="late"
+        value={number(late.count, late.atLeast)}
+        href={late.count === 0 ? undefined : lateJobs(topic, at, late)}
+      />
       <Figure name="retrying" value={number(retrying.count, retrying.atLeast)} />
       <Figure
         name="dead"
