@@ -311,6 +311,7 @@ test("after an action, the list says that it is being read again", async () => {
   });
   await page.getByRole("button", { name: "Cancel all: 1 job" }).click();
   await page.getByText("1 job due in the next hour: 1 scheduled. Reading again …").waitFor();
+  await page.locator(".dimmed").getByText(tag).waitFor();
   wanted.resolve();
   await page.getByText("1 job due in the next hour: 1 cancelled.").waitFor();
 });

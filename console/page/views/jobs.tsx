@@ -39,7 +39,7 @@ function Selected() {
         {({ pages: read }) => (
           <>
             <Status listed={listed} pageCount={read.length} seen={seen} />
-            <div class={pages.isPlaceholderData ? "dimmed" : undefined}>
+            <div class={pages.isPlaceholderData || listed.isOld ? "dimmed" : undefined}>
               {jobs.length === 0 && !isMore ? (
                 <NoJobs isReading={pages.isPlaceholderData} />
               ) : (
