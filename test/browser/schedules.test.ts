@@ -79,6 +79,26 @@ test("on a phone each schedule is a card with its seven days, and nothing is cut
   await expectAccessible(page);
 });
 
+test("the list of jobs names the schedules that will file more jobs in its range", async () => {
+  const file = (name: string, expression: string) =>
+    api.putSchedule(name, { expression, topic: "reminders", body: {} });
+  await file("ahead-hourly", "rate(1 hour)");
+  await file("ahead-in-2040", "cron(30 8 1 1 ? 2040)");
+  await file("ahead-paused", "rate(1 hour)");
+  await api.pauseSchedule("ahead-paused");
+  const page = await browser.open("/console/jobs?topic=reminders", { timezoneId: "UTC" });
+  await page.getByRole("button", { name: "tomorrow", exact: true }).click();
+  await page.getByText("And 1 schedule will file more jobs in this range: ahead-hourly.").waitFor();
+  await page.getByRole("combobox", { name: "State" }).selectOption("cancelled");
+  await page.getByText("will file more jobs").waitFor({ state: "hidden" });
+  await page.goto(
+    `${stackUrl}/console/jobs?topic=reminders&from=2040-01-01T00:00:00Z&to=2040-01-02T00:00:00Z`,
+  );
+  await page.getByText("And 2 schedules will file more jobs in this range:").waitFor();
+  await page.getByRole("link", { name: "ahead-in-2040" }).click();
+  await page.getByRole("heading", { name: "ahead-in-2040" }).waitFor();
+});
+
 test("the first five times that the form shows are those that the API answers", async () => {
   const page = await browser.open("/console/schedules");
   await page.getByLabel("Time zone").selectOption("UTC");

@@ -7,6 +7,7 @@ import { aroundNow, Filters, JOB_STATES, SEEN_STATES } from "../parts/job-filter
 import { JobLine } from "../parts/job-line.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { Rows } from "../parts/rows.tsx";
+import { SchedulesAhead } from "../parts/schedules-ahead.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { WordList } from "../parts/words.tsx";
@@ -39,6 +40,7 @@ function Selected() {
         {({ pages: read }) => (
           <>
             <Status listed={listed} pageCount={read.length} seen={seen} />
+            <SchedulesAhead />
             <div class={pages.isPlaceholderData || listed.isOld ? "dimmed" : undefined}>
               {jobs.length === 0 && !isMore ? (
                 <NoJobs isReading={pages.isPlaceholderData} />
