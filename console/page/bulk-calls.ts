@@ -6,6 +6,7 @@ import type { Change, Plan } from "../carried.ts";
 import { api } from "./api.ts";
 import { clock } from "./clock.ts";
 import { isoAt } from "./times.ts";
+import { countedByPass, countWaiting, rangeOfPass, type Waiting } from "./waiting-counts.ts";
 
 /** Which jobs are counted. Without a range, the API has one by default. */
 export type Asked = Pick<BulkRequest, "topic" | "tag" | "group"> & {
@@ -41,15 +42,16 @@ export function useCount({ reason: _, ratePerSecond: __, ...change }: Change) {
     const note = (index: number, found: Partial<CountLine>) => {
       if (!signal.aborted) setLines((known) => withChanged(known, index, found));
     };
+    const pass = rangeOfPass(change, all);
+    const found = pass && (await countedAtOnce(change, all, pass, signal, note));
     const left = [...all.entries()];
     const countNext = async (): Promise<void> => {
       for (let next = left.shift(); next !== undefined && !signal.aborted; next = left.shift()) {
         const [index, asked] = next;
-        await api
-          .bulk({ ...change, ...asked, dryRun: true, signal } as BulkRequest, (counted) =>
-            note(index, { counted }),
-          )
-          .catch((error: unknown) => note(index, { trouble: messageOf(error) }));
+        const known = found?.get(asked.topic);
+        const counted = pass && found && countedByPass(change.action, asked, known, pass);
+        if (counted !== undefined) note(index, { counted });
+        else await countLine(change, { ...asked, ...rangeIn(known) }, signal, (more) => note(index, more));
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, countNext));
@@ -63,6 +65,46 @@ export function useCount({ reason: _, ratePerSecond: __, ...change }: Change) {
       setLines(lines.map((line, at) => (index === undefined || index === at ? { ...line, isChosen } : line))),
     stop: () => counting.current?.abort(),
   };
+}
+
+type Note = (index: number, found: Partial<CountLine>) => void;
+
+/** `undefined`: the pass has failed, so each line is counted on its own, and says what is wrong. */
+function countedAtOnce(
+  { action }: Change,
+  all: readonly Asked[],
+  pass: NonNullable<ReturnType<typeof rangeOfPass>>,
+  signal: AbortSignal,
+  note: Note,
+): Promise<ReadonlyMap<string, Waiting> | undefined> {
+  const tell = (known: ReadonlyMap<string, Waiting>, reached: number) => {
+    for (const [index, asked] of all.entries()) {
+      const counted = countedByPass(action, asked, known.get(asked.topic), pass);
+      if (counted !== undefined) {
+        const range = { from: isoAt(pass.from), to: isoAt(pass.to), reached: isoAt(reached) };
+        note(index, { counted: { ...counted, ...range, cursor: "more" } });
+      }
+    }
+  };
+  return countWaiting(pass, signal, tell).catch(() => undefined);
+}
+
+function rangeIn(known: Waiting | undefined): { from?: string; to?: string } {
+  return known === undefined ? {} : { from: isoAt(known.from), to: isoAt(known.to) };
+}
+
+async function countLine(
+  change: Change,
+  asked: Asked,
+  signal: AbortSignal,
+  note: (found: Partial<CountLine>) => void,
+): Promise<void> {
+  try {
+    const request = { ...change, ...asked, dryRun: true, signal } as BulkRequest;
+    await api.bulk(request, (counted) => note({ counted }));
+  } catch (error) {
+    note({ trouble: messageOf(error) });
+  }
 }
 
 function withChanged(lines: readonly CountLine[], index: number, changed: Partial<CountLine>): CountLine[] {

@@ -5,7 +5,7 @@ export const WORDS = {
   ready: "Messages whose jobs are due. They wait until the consumer receives them.",
   delayed: "Messages that SQS already has. SQS delays each of them until its job is due.",
   "in flight": "Messages that the consumer has received and not yet finished.",
-  "late p50 / p99":
+  "late p50 / p99, last hour":
     "How late the runs of the last hour started. Half of them were at most as late as the first time says, and 99 % at most as late as the second.",
   sweep: "The step that sends the jobs of the next minutes to SQS, once a minute.",
   scheduled: "The job waits until it is due.",

@@ -214,6 +214,36 @@ async function shiftTwo(tag: string) {
   return { page, message, dueTimes, ids: jobs.map(({ id }) => id) };
 }
 
+test("the jobs of all topics in a week are counted in one pass, and only those of the range are shifted", async () => {
+  const file = (topic: string, dueAt: string) => api.enqueue(topic, {}, { dueAt });
+  const jobs = [
+    await file("work", "2033-05-02T09:00:00Z"),
+    await file("work", "2033-05-06T09:00:00Z"),
+    await file("reminders", "2033-05-04T09:00:00Z"),
+    await file("work", "2033-05-09T09:00:00Z"),
+  ];
+  const page = await browser.open("/console/jobs?from=2033-05-01T00:00:00Z&to=2033-05-08T00:00:00Z", {
+    timezoneId: "UTC",
+  });
+  const counts: string[] = [];
+  page.on("request", (request) => {
+    if (/\/(?:jobs\/bulk|forecast)/.test(request.url())) counts.push(new URL(request.url()).pathname);
+  });
+  await page.getByRole("button", { name: "Shift all …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog
+    .getByText(
+      /^3 jobs of 2 topics due from 1 May 2033, 00:00:00 UTC until 8 May 2033, 00:00:00 UTC become due/,
+    )
+    .waitFor();
+  expect(new Set(counts)).toEqual(new Set(["/forecast"]));
+  expect(counts.length).toBeLessThanOrEqual(16);
+  await dialog.getByRole("button", { name: "Shift all: 3 jobs" }).click();
+  await bar(page).getByText("Shifted 3 jobs of 2 topics, 1 h later.").waitFor();
+  const hours = await Promise.all(jobs.map(async ({ id }) => (await api.get(id)).dueAt.slice(8, 13)));
+  expect(hours).toEqual(["02T10", "06T10", "04T10", "09T09"]);
+});
+
 describe("the message of an action that is done", () => {
   test("leads to the shifted jobs, and shifts them back after it has counted them again", async () => {
     const tag = "actions-back";

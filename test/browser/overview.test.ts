@@ -27,7 +27,15 @@ test("the overview counts the jobs that are due next, and leads to them", async 
 test("in a narrow window each topic is a card with all of its numbers", async () => {
   const page = await browser.open("/console", { viewport: { width: 390, height: 844 } });
   const card = page.getByRole("listitem", { name: "work" });
-  for (const word of ["ready", "delayed", "in flight", "held", "retrying", "dead", "late p50 / p99"])
+  for (const word of [
+    "ready",
+    "delayed",
+    "in flight",
+    "held",
+    "retrying",
+    "dead",
+    "late p50 / p99, last hour",
+  ])
     await card.getByRole("button", { name: word }).waitFor();
   await card.getByRole("link", { name: /^\d+ jobs? due in the next 15 minutes$/ }).waitFor();
   expect(await page.getByRole("table").count()).toBe(0);

@@ -49,7 +49,7 @@ function Counting({ lines }: Pick<Props, "lines">) {
   const matched = lines.reduce((sum, { counted }) => sum + (counted?.matched ?? 0), 0);
   const done = lines.filter(isCounted).length;
   const how =
-    lines.length > 1
+    done > 0
       ? `, ${done} of ${lines.length} lines counted`
       : only?.counted && `, ${shareOf(only.counted)} % of the range read`;
   return (
@@ -60,8 +60,8 @@ function Counting({ lines }: Pick<Props, "lines">) {
 }
 
 function Sentence({ lines, action, effect }: Pick<Props, "lines" | "action" | "effect">) {
-  const counted = lines[0]?.counted;
-  if (counted === undefined) return null;
+  const [{ counted, asked } = {}] = lines;
+  if (counted === undefined || asked === undefined) return null;
   const chosen = lines.length === 1 ? lines : chosenLines(lines);
   return (
     <p>
@@ -75,7 +75,8 @@ function Sentence({ lines, action, effect }: Pick<Props, "lines" | "action" | "e
       {!["redrive", "dismiss"].includes(action) && (
         <>
           {" "}
-          due from <Time at={counted.from} show="time" /> until <Time at={counted.to} show="time" />
+          due from <Time at={asked.from ?? counted.from} show="time" /> until{" "}
+          <Time at={asked.to ?? counted.to} show="time" />
         </>
       )}{" "}
       {effect}.

@@ -69,7 +69,7 @@ function LatenessSpark({ spans, now, trend }: SparkProps & { trend: Trend | unde
         ))}
       </svg>
       <span class="spark-value">
-        <span class="quiet">p99</span>{" "}
+        <span class="quiet">late p99, 10 min</span>{" "}
         {now.late ? (
           <strong class={now.late.p99 > LATE_AFTER ? "is-late" : ""}>{durationText(now.late.p99)}</strong>
         ) : (
@@ -113,7 +113,9 @@ function CountsSpark({ spans, now, unknown }: SparkProps & { unknown: Unknown })
           <Bar key={place} place={place} span={span} most={most} />
         ))}
       </svg>
-      <span class="spark-value">{counts}</span>
+      <span class="spark-value">
+        {counts} <span class="quiet">in 10 min</span>
+      </span>
     </div>
   );
 }

@@ -83,9 +83,9 @@ export function TopicTable({ lines }: { lines: readonly TopicLine[] }) {
             </th>
           ))}
           <th scope="col" class="number">
-            <Explained word="late p50 / p99" />
+            <Explained word="late p50 / p99, last hour" />
           </th>
-          <th scope="col">Last {SPARK_HOURS} hours; last 10 min</th>
+          <th scope="col">Last {SPARK_HOURS} hours</th>
           <th scope="col">
             <span class="hidden">Actions</span>
           </th>
@@ -144,7 +144,7 @@ export function TopicCards({ lines }: { lines: readonly TopicLine[] }) {
                 <Count {...of(report)} />
               </FigureOf>
             ))}
-            <FigureOf word="late p50 / p99" isWide>
+            <FigureOf word="late p50 / p99, last hour" isWide>
               <Late lateness={lateness} topic={report.topic} />
             </FigureOf>
           </dl>

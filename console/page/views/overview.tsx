@@ -18,7 +18,7 @@ import { durationText, MINUTE } from "../times.ts";
 
 const OVERVIEW_WORDS = [
   ...(["ready", "delayed", "in flight", "held", "late", "retrying", "dead"] as const),
-  ...(["late p50 / p99", "sweep"] as const),
+  ...(["late p50 / p99, last hour", "sweep"] as const),
 ];
 
 export function Overview() {
