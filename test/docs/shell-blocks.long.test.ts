@@ -18,7 +18,6 @@ import * as DynamoDb from "@aws-sdk/client-dynamodb";
 import * as EventBridge from "@aws-sdk/client-eventbridge";
 import * as Lambda from "@aws-sdk/client-lambda";
 import * as SecretsManager from "@aws-sdk/client-secrets-manager";
-import * as Sns from "@aws-sdk/client-sns";
 import * as Sqs from "@aws-sdk/client-sqs";
 import * as Sts from "@aws-sdk/client-sts";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -62,6 +61,12 @@ const lines = require("fs").readFileSync(0, "utf8").split("\\n").filter((line) =
 for (const line of lines) console.log(JSON.parse(line)[field]);
 `;
 
+/** Commands of the AWS CLI itself, and those of a service whose client no code needs. */
+const OTHER_COMMANDS = [
+  ...["logs tail", "cloudformation package", "cloudformation deploy", "s3 mb"],
+  ...["sns create-topic", "sns subscribe"],
+];
+
 /** What is wrong with a recorded command; `undefined`: nothing. */
 const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | undefined>> = {
   npm([command = "", ...args]) {
@@ -80,13 +85,7 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
     return command === "vitest" && existsSync(join(ROOT, file)) ? undefined : "no such file";
   },
   aws([service, operation = ""]) {
-    // These are commands of the AWS CLI itself.
-    if (
-      ["logs tail", "cloudformation package", "cloudformation deploy", "s3 mb"].includes(
-        `${service} ${operation}`,
-      )
-    )
-      return undefined;
+    if (OTHER_COMMANDS.includes(`${service} ${operation}`)) return undefined;
     const clients: Record<string, object> = {
       ...{
         cloudformation: CloudFormation,
@@ -96,7 +95,7 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
         lambda: Lambda,
         logs: CloudWatchLogs,
       },
-      ...{ secretsmanager: SecretsManager, sns: Sns, sqs: Sqs, sts: Sts },
+      ...{ secretsmanager: SecretsManager, sqs: Sqs, sts: Sts },
     };
     const name = operation.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
     return `${name}Command` in (clients[service ?? ""] ?? {}) ? undefined : "no such operation";
