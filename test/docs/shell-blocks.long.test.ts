@@ -103,7 +103,7 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
   minutehand: commandFault,
   pip: ([command]) => (command === "install" ? undefined : "no such command"),
   python3([file = "", module = ""]) {
-    if (file === "-m") return ["flask", "pytest"].includes(module) ? undefined : "no such module";
+    if (file === "-m") return ["flask", "pytest", "venv"].includes(module) ? undefined : "no such module";
     const isThere =
       blocks().some(({ text }) => text.startsWith(`# ${file}\n`)) ||
       [folder, join(ROOT, "examples"), join(ROOT, "examples/python")].some((parent) =>
@@ -179,11 +179,11 @@ test.each(blocks().filter(({ kind }) => kind === "sh"))("$page:$line can be type
 /** Writes what earlier blocks of a page have installed and written. */
 function writeInstalled(): void {
   mkdirSync(join(folder, "node_modules"));
+  mkdirSync(join(folder, ".venv", "bin"), { recursive: true });
+  writeFileSync(join(folder, ".venv", "bin", "activate"), "");
   symlinkSync(ROOT, join(folder, "node_modules", "minutehand"));
-  writeFileSync(
-    join(folder, "minutehand.json"),
-    JSON.stringify({ topics: { thumbnail: { consumer: "pull" } } }),
-  );
+  for (const name of ["minutehand.json", "aws.json"])
+    writeFileSync(join(folder, name), JSON.stringify({ topics: { thumbnail: { consumer: "pull" } } }));
 }
 
 const TOPICS = {
