@@ -198,6 +198,7 @@ describe("the API that a command calls", () => {
     ["redrive many jobs", ["redrive", "orders", "--tag", "sale", "--yes"]],
     ["move many jobs", ["reschedule", "--topic", "orders", "--delay", "1h", "--yes"]],
     ["file jobs", ["import", "shop.jsonl", "--yes"]],
+    ["move a clock", ["clock", "+1h"]],
     ["file jobs", ["prove", "--topic", "orders", "--yes"]],
   ])("must be named by more than the default port to %s: %j", async (does, args) => {
     await using api = await serveApi();

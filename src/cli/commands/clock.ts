@@ -8,6 +8,7 @@ import { many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Open, Session } from "../session.ts";
 import { type ClockMove, callClock } from "../stack-clock.ts";
+import { requireNamed } from "../target.ts";
 
 /** How often the command asks where the clock is, ms. */
 const LOOK_EVERY = 1_000;
@@ -25,7 +26,10 @@ export function addClock(program: Command, open: Open): void {
     .action(async (move: ClockMove | undefined) => {
       const session = open();
       const { output } = session;
-      const { url } = await session.target();
+      const target = await session.target();
+      // A clock never goes back, and the local stack at the default port may be that of another project.
+      if (move !== undefined) requireNamed(target, "move a clock");
+      const { url } = target;
       if (!isLoopback(new URL(url).hostname))
         throw new UsageError(`clock needs a local stack: the clock of ${url} cannot be moved`);
       const { runs: _, ...clock } = await moveClock(session, url, partsOf(move));
