@@ -118,7 +118,7 @@ function lockFolder(path: string, holder: () => RunnerRecord | undefined): Datab
     const other = holder();
     const who = other ? ` (process ${other.pid}, ${other.url})` : "";
     throw new LocalError(
-      `the data folder ${path} is in use by another runner${who}; choose another folder with --data`,
+      `the data folder ${path} is in use by another local stack${who}: end that one with Ctrl-C, or choose another folder with --data`,
     );
   }
 }

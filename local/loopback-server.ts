@@ -45,7 +45,7 @@ async function listen(server: Server, port: number, host: string): Promise<numbe
   } catch (error) {
     if (errorCode(error) === "EADDRINUSE")
       throw new LocalError(
-        `port ${port} of ${host} is in use; choose another port with --port, or a free one with --port 0`,
+        `port ${port} of ${host} is in use by another program, such as the local stack of another folder: choose another port with --port, or a free one with --port 0`,
         { cause: error },
       );
     throw new LocalError(`port ${port} of ${host} cannot be opened: ${errorText(error)}`, { cause: error });

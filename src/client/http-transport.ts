@@ -56,7 +56,8 @@ export function httpTransport({ authorize, timeout, retries, firstWait, random }
       if (!(error instanceof NetworkError || error instanceof TimeoutError)) throw error;
       const reason = error instanceof TimeoutError ? `no answer in ${limit} ms` : reasonOf(error);
       const call = `${request.method} ${request.url}`;
-      const tries = once ? "which is not retried" : `tried ${retries + 1} times`;
+      const times = retries === 0 ? "once" : `${retries + 1} times`;
+      const tries = once ? "which is not retried" : `tried ${times}`;
       throw new MinutehandError("unavailable", `no answer to ${call}, ${tries}: ${reason}`, {}, error);
     }
   };

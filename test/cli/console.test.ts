@@ -210,7 +210,7 @@ describe("minutehand console", () => {
     expect({ code, out, err }).toEqual({
       code: 1,
       out: "",
-      err: `minutehand: port ${port} of 127.0.0.1 is in use; choose another port with --port, or a free one with --port 0\n`,
+      err: `minutehand: port ${port} of 127.0.0.1 is in use by another program, such as the local stack of another folder: choose another port with --port, or a free one with --port 0\n`,
     });
   });
 

@@ -186,6 +186,8 @@ describe("a call over the network", () => {
       message: expect.stringMatching(/^no answer to POST http:\/\/127.*\/jobs, tried 2 times: \S/),
     });
     expect(jobs(served)).toEqual([]);
+    await using cut = await serveInTrouble(["cut before"]);
+    await expect(clientOf(cut, { retries: 0 }).enqueue(...job)).rejects.toThrow(", tried once: ");
   });
 
   test("that the API answers with 503 each time throws the API's own error", async () => {

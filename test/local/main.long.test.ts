@@ -135,7 +135,7 @@ test("a folder and a port can have only one runner", async () => {
   const first = await start(folder);
   const second = await start(folder);
   expect(second.text()).toContain(
-    `is in use by another runner (process ${first.child.pid}, ${first.state().url})`,
+    `is in use by another local stack (process ${first.child.pid}, ${first.state().url})`,
   );
   const third = await start(newFolder(), Number(new URL(first.state().url).port));
   expect(third.text()).toMatch(/port \d+ of 127.0.0.1 is in use/);
