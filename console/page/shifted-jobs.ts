@@ -59,7 +59,7 @@ async function idsOf(which: ShiftBack["lines"][number]["which"], signal: AbortSi
 }
 
 /** Whether the last move of a job was made at this time by a bulk, or by a caller for a job that the page has named. */
-export function isShiftedIn(
+function isShiftedIn(
   { state, dueAt, timeline }: Pick<JobJson, "state" | "dueAt" | "timeline">,
   { from, to }: DueRange,
   by: "bulk" | "caller",

@@ -319,9 +319,8 @@ describe("the message of an action that is done", () => {
   });
 });
 
-test("the jobs that an action has left are shown with the reason of each, and a stop says how many jobs still change", async () => {
-  const id = "01KJMA0SCG008DS270HCQCKA01";
-  const detail = 'its key "order-17" names another job by now';
+/** An action that has left five jobs, and one that is being stopped. */
+function actionsWithLeft(id: string, detail: string): CarriedAction[] {
   const left = [{ id, code: "job-already-exists", detail: `job ${id} is still dead: ${detail}` }];
   const line = {
     which: { topic: "work", ...DAY, jobs: [] },
@@ -340,10 +339,16 @@ test("the jobs that an action has left are shown with the reason of each, and a 
     isDone: false,
   };
   const ages = { startedAgo: 1000, endedAgo: 0 };
-  const actions: CarriedAction[] = [
+  return [
     { ...ages, id: "a", state: "done", change: { action: "redrive" }, lines: [redriven] },
     { ...ages, id: "b", state: "stopping", change: { action: "cancel" }, lines: [cancelled] },
   ];
+}
+
+test("the jobs that an action has left are shown with the reason of each, and a stop says how many jobs still change", async () => {
+  const id = "01KJMA0SCG008DS270HCQCKA01";
+  const detail = 'its key "order-17" names another job by now';
+  const actions = actionsWithLeft(id, detail);
   const page = await browser.open("/console/schedules");
   await page.route("**/console/actions", (route) => route.fulfill({ json: { actions } }));
   const shown = bar(page).getByRole("listitem");

@@ -24,7 +24,7 @@ export function ShiftBack({ action, close }: Props) {
 
 /** Moves only what the action has shifted. */
 function ShiftJobsBack({ action, back, close }: Props & { readonly back: Back }) {
-  const { shift, lines, moved } = back;
+  const { shift, lines } = back;
   const { shifted, read, trouble, begin, stop } = useShifted(action, back);
   const jobs = shifted?.lines.reduce((sum, { counted }) => sum + counted, 0) ?? 0;
   const whose = selectionText(lines.map(({ which }) => which));
@@ -53,16 +53,22 @@ function ShiftJobsBack({ action, back, close }: Props & { readonly back: Back })
         ) : shifted === undefined ? (
           <p>Reading the jobs of the shifted range and their timelines: {jobsText(read)} so far …</p>
         ) : (
-          <>
-            <p>
-              <strong>{jobsText(jobs)}</strong> of <strong>{whose}</strong> become due {shiftText(shift.ms)},
-              as before.
-            </p>
-            <p class="quiet">{staysText(moved, jobs)}</p>
-          </>
+          <Effect back={back} jobs={jobs} />
         )}
       </div>
     </Action>
+  );
+}
+
+function Effect({ back: { shift, lines, moved }, jobs }: { readonly back: Back; readonly jobs: number }) {
+  return (
+    <>
+      <p>
+        <strong>{jobsText(jobs)}</strong> of <strong>{selectionText(lines.map(({ which }) => which))}</strong>{" "}
+        become due {shiftText(shift.ms)}, as before.
+      </p>
+      <p class="quiet">{staysText(moved, jobs)}</p>
+    </>
   );
 }
 
