@@ -41,6 +41,21 @@ test("in a narrow window each topic is a card with all of its numbers", async ()
   expect(await page.getByRole("table").count()).toBe(0);
 });
 
+test("no value beside the lines of the last hours is cut, and both p99s say of which time they are", async () => {
+  const page = await browser.open("/console");
+  for (const [width, texts] of [
+    [1440, ["late p50 / p99, last hour", "Last 3 hours; values of 10 min"]],
+    [1280, ["late p50 / p99, last hour", "late p99 of 10 min"]],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const text of texts) await page.getByText(text).first().waitFor();
+    const cut = await page
+      .locator(".spark-value")
+      .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+    expect(cut).toBe(0);
+  }
+});
+
 test.each([
   ["a click", {}],
   ["a finger", { viewport: { width: 390, height: 844 }, hasTouch: true }],

@@ -69,7 +69,9 @@ function LatenessSpark({ spans, now, trend }: SparkProps & { trend: Trend | unde
         ))}
       </svg>
       <span class="spark-value">
-        <span class="quiet">late p99, 10 min</span>{" "}
+        <span class="quiet">
+          late p99<span class="spark-when"> of 10 min</span>
+        </span>{" "}
         {now.late ? (
           <strong class={now.late.p99 > LATE_AFTER ? "is-late" : ""}>{durationText(now.late.p99)}</strong>
         ) : (
@@ -114,7 +116,7 @@ function CountsSpark({ spans, now, unknown }: SparkProps & { unknown: Unknown })
         ))}
       </svg>
       <span class="spark-value">
-        {counts} <span class="quiet">in 10 min</span>
+        {counts} <span class="quiet spark-when">in 10 min</span>
       </span>
     </div>
   );

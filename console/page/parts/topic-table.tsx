@@ -85,7 +85,7 @@ export function TopicTable({ lines }: { lines: readonly TopicLine[] }) {
           <th scope="col" class="number">
             <Explained word="late p50 / p99, last hour" />
           </th>
-          <th scope="col">Last {SPARK_HOURS} hours</th>
+          <th scope="col">Last {SPARK_HOURS} hours; values of 10 min</th>
           <th scope="col">
             <span class="hidden">Actions</span>
           </th>
