@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Change } from "../../carried.ts";
 import { startAction } from "../actions.ts";
 import {
@@ -104,12 +104,24 @@ function useLines(change: Change, which: Props["which"]) {
     setLabels(given);
     void count("topics" in which ? whichLines(which, given) : which);
   };
-  const { tag = "", group = "" } = "topics" in which ? which : {};
+  const { tag = "", group = "", topics = [] } = "topics" in which ? which : {};
+  const isOpen = useRef(false);
+  // A dialog may be opened before the page has read the topics.
+  useEffect(() => {
+    if (isOpen.current) countFor(labels);
+  }, [topics.join(" ")]);
   return {
     ...counting,
     labels,
     count: () => countFor(labels),
-    open: () => countFor({ tags: tag, groups: group }),
+    open() {
+      isOpen.current = true;
+      countFor({ tags: tag, groups: group });
+    },
+    stop() {
+      isOpen.current = false;
+      counting.stop();
+    },
     setLabels: countFor,
   };
 }
