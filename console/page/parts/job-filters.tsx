@@ -94,7 +94,9 @@ function Filter({ name, value, onChange }: FilterProps) {
   return (
     <div class="field">
       <label>
-        {name === "tag" ? "Tag" : "Group"} <span class="quiet">(exact)</span>
+        <span>
+          {name === "tag" ? "Tag" : "Group"} <span class="quiet">(exact)</span>
+        </span>
         <input
           value={text}
           placeholder="any"
