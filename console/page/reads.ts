@@ -42,7 +42,7 @@ function deadOf({ topic, depths: { dead: letters }, policy }: TopicJson): Promis
   const queryKey = ["dead-jobs", topic, letters];
   const read = queries.fetchQuery({
     queryKey,
-    staleTime: about.hasLive && letters > 0 ? REFRESH_MS : 5 * MINUTE,
+    staleTime: letters === 0 ? HOUR : about.hasLive ? REFRESH_MS : 5 * MINUTE,
     async queryFn({ signal }) {
       const jobs = await firstOf(api.dead(topic, { signal, pageSize: COUNTED_DEAD }), COUNTED_DEAD);
       const kinds = groupByError(jobs).map(({ title, jobs: alike, last }) => ({
