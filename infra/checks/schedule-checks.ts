@@ -9,7 +9,7 @@ import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../../src/core/occurrence.ts"
 import { schedulerExpression } from "../../src/cron/crontab.ts";
 import { parseExpression } from "../../src/cron/expression.ts";
 import { unknownNames } from "../../src/general/unknown-names.ts";
-import { durationCheck } from "../../src/settings/form-checks.ts";
+import { durationCheck, typeCheck } from "../../src/settings/form-checks.ts";
 import { type AppDuration, insteadOfAppDuration, secondsOf } from "../app-duration.ts";
 import { DECLARED_OPTIONS, declaredInput } from "../declared-schedule.ts";
 import type { DelayQueueProps, ScheduleProps, TopicProps } from "../props.ts";
@@ -53,6 +53,7 @@ export function scheduleChecks(
       expressionCheck(at, schedule),
       ...bodyChecks(path, at, name, schedule),
       windowCheck(`${at}.flexibleWindow`, schedule.flexibleWindow),
+      typeCheck(`${at}.paused`, schedule.paused, { types: ["boolean"], allowed: "a value without quotes" }),
       ...DECLARED_OPTIONS.map((option) => optionCheck(`${at}.${option}`, option, schedule[option])),
       ...(topic ? topicChecks(at, schedule, topic) : []),
     ];

@@ -112,7 +112,7 @@ function queueChecks(props: DelayQueueProps): Check[] {
       allowed: "1 or more",
     },
     {
-      holds: prefix === undefined || PREFIX.test(prefix),
+      holds: prefix === undefined || (typeof prefix === "string" && PREFIX.test(prefix)),
       rule: "prefix must fit into the name of a queue",
       actual: prefix,
       allowed: PREFIX_RULE,
@@ -160,7 +160,9 @@ function metricChecks(topicMetrics: DelayQueueProps["topicMetrics"] = []): Check
 
 function isAddress(url: string | undefined): boolean {
   if (url === undefined || Token.isUnresolved(url)) return true;
-  return url.length <= LONGEST_RUNBOOK_URL && /^https?:/.test(url) && URL.canParse(url);
+  return (
+    typeof url === "string" && url.length <= LONGEST_RUNBOOK_URL && /^https?:/.test(url) && URL.canParse(url)
+  );
 }
 
 function apiChecks(api: ApiProps): Check[] {

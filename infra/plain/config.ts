@@ -100,22 +100,23 @@ export function configFaults(given: unknown, isLocal = false): string[] {
     ),
   ];
   if (unknown.length > 0) return unknown;
-  const objects = ["topics", "targets", "handlers", "schedules", "api"] as const;
+  const objects = ["topics", "targets", "handlers", "schedules", "api", "maxThroughput"] as const;
+  const { stackName = DEFAULT_STACK } = config;
   return brokenIn(
     [
       {
-        holds: STACK_NAME.test(config.stackName ?? DEFAULT_STACK),
+        holds: typeof stackName === "string" && STACK_NAME.test(stackName),
         rule: "stackName must be the name of a stack",
-        actual: config.stackName,
+        actual: stackName,
         allowed: "a letter, then letters, digits and -, at most 128",
       },
-      ...objects.map((name) => objectCheck(name, config[name] ?? {})),
+      ...objects.map((name) => objectCheck(name, config[name] === undefined ? {} : config[name])),
       ...FLAGS.map((name) => flagCheck(name, config[name])),
       ...inside("topics", config.topics),
       ...inside("schedules", config.schedules),
       ...inside("targets", config.targets),
       ...TEXTS.flatMap((name) => [
-        textCheck(name, config[name] ?? ""),
+        textCheck(name, config[name] === undefined ? "" : config[name]),
         // The construct checks these too, but the errors of the CDK, which makes its props, come first.
         nameCheck(name, name, config[name]),
       ]),

@@ -315,6 +315,12 @@ export type TopicSettings<Duration> = {
   readonly alarms?: readonly TopicAlarm[];
 };
 
+/** The JSON types of a setting, and what is allowed in place of another type. Without `allowed`, the code of the setting checks the type. */
+export type JsonForm = {
+  readonly types: readonly ("object" | "array" | "string" | "number" | "boolean")[];
+  readonly allowed?: string;
+};
+
 /**
  * How a setting is checked and converted. Durations are seconds. A setting of kind `own` has code of its own; its `range` is for readers.
  */
@@ -322,7 +328,7 @@ type Declaration = (
   | { readonly kind: "word"; readonly words: readonly string[] }
   | { readonly kind: "count"; readonly least: number; readonly most: number; readonly orFalse?: true }
   | { readonly kind: "duration"; readonly least: number; readonly most: number }
-  | { readonly kind: "own"; readonly range: string }
+  | ({ readonly kind: "own"; readonly range: string } & JsonForm)
 ) & {
   /** Who reads the setting: functions, in their policy; only the deployment; or the function that applies events. */
   readonly readBy: "functions" | "deployment" | "events";
@@ -341,16 +347,25 @@ export const TOPIC_SETTINGS = {
   consumer: { kind: "word", words: ["lambda", "pull"], ...tested },
   webhook: {
     kind: "own",
+    types: ["object"],
+    allowed: 'such as {"url": "https://example.com/hook"}',
     range:
       "`url`, `timeout` 1–30 s, `allowHttp`, `allowHosts`, `onlyHosts`, `ports`, `sharedSecret`, `mostAttempts`",
     ...tested,
   },
   tracking: { kind: "word", words: ["full", "none"], ifAbsent: "full", ...tested },
   precision: { kind: "word", words: ["second", "millisecond"], ifAbsent: "second", ...functions },
-  pack: { kind: "own", range: `1–${MOST_IN_PACK}; 1 for a pull topic`, ifAbsent: MOST_IN_PACK, ...functions },
+  pack: {
+    kind: "own",
+    types: ["number"],
+    range: `1–${MOST_IN_PACK}; 1 for a pull topic`,
+    ifAbsent: MOST_IN_PACK,
+    ...functions,
+  },
   concurrency: { kind: "count", least: 1, most: 25, onlyFor: "lambda", ifAbsent: 10, ...functions },
   backoff: {
     kind: "own",
+    types: ["array", "object"],
     range: `1–${MOST_WAITS} waits, or \`exponential\` with \`initial\`, \`factor\`, \`max\`, \`jitter\``,
     ...tested,
   },
@@ -363,30 +378,53 @@ export const TOPIC_SETTINGS = {
   },
   pollers: {
     kind: "own",
+    types: ["object", "boolean"],
+    allowed: 'such as {"min": 2, "max": 20}, or false',
     range: "`min` 2–200; `max` 2–2,000, at least `min`; `false`",
     onlyFor: "lambda",
     readBy: "deployment",
   },
-  maxPerSecond: { kind: "own", range: "1–1,000, or one in up to 60 s", ...tested },
+  maxPerSecond: { kind: "own", types: ["number"], range: "1–1,000, or one in up to 60 s", ...tested },
   maxFiledPerMinute: { kind: "count", least: 1, most: 1_000_000, ...tested },
   spread: { kind: "duration", least: 0, most: LONGEST_SPREAD / 1000, ...tested },
   cancelOn: {
     kind: "own",
+    types: ["object", "array"],
+    allowed: 'such as {"detailType": "OrderPaid", "key": "$.detail.orderId"}',
     range: "one or more of `source`, `detailType`, `key`, `tombstone`",
     readBy: "events",
     isInTests: true,
   },
   enqueueOn: {
     kind: "own",
+    types: ["object", "array"],
+    allowed: 'such as {"detailType": "OrderPlaced", "key": "$.detail.orderId", "delay": "30m"}',
     range: "the same without `tombstone`; `delay`, `body`, `onDuplicate`, `maxDelay`",
     readBy: "events",
     isInTests: true,
   },
-  window: { kind: "own", range: "such as `09:00-18:00 Asia/Shanghai`", ...tested },
-  ifLate: { kind: "own", range: "`after` 1 s–10 years; `do` `run`, `skip`, `expire`", ...tested },
-  notify: { kind: "own", range: "a list of `completed`, `failed`, `dead`", ...tested },
+  window: {
+    kind: "own",
+    types: ["string"],
+    allowed: 'such as "09:00-18:00 Asia/Shanghai"',
+    range: "such as `09:00-18:00 Asia/Shanghai`",
+    ...tested,
+  },
+  ifLate: {
+    kind: "own",
+    types: ["object"],
+    allowed: 'such as {"after": "1h", "do": "skip"}',
+    range: "`after` 1 s–10 years; `do` `run`, `skip`, `expire`",
+    ...tested,
+  },
+  notify: { kind: "own", types: ["array"], range: "a list of `completed`, `failed`, `dead`", ...tested },
   oldestMessageAge: { kind: "duration", least: 60, most: READY_RETENTION / 1000, readBy: "deployment" },
-  alarms: { kind: "own", range: "a list of `Dead`, `Backlog`, `Failing`", readBy: "deployment" },
+  alarms: {
+    kind: "own",
+    types: ["array"],
+    range: "a list of `Dead`, `Backlog`, `Failing`",
+    readBy: "deployment",
+  },
 } as const satisfies { readonly [Name in keyof Required<TopicSettings<unknown>>]: Declaration };
 
 export const TOPIC_ALARMS = ["Dead", "Backlog", "Failing"] as const;

@@ -146,6 +146,14 @@ test.each([
   ],
   ['{"topics": {"a": {}}, "handlers": {"b": "b.ts"}}', "minutehand: handlers.b: DelayQueue"],
   ['{"topics": {"a": {}}, "removable": "no"}', 'removable must be true or false, is "no"'],
+  [
+    '{"topics": {"a": {"webhook": "http://127.0.0.1:8123/x"}}}',
+    'topics.a.webhook must be an object, is "http://127.0.0.1:8123/x"; allowed: such as {"url": "https://example.com/hook"}',
+  ],
+  ['{"topics": {"a": {}}, "targets": null}', "targets must be an object, is null"],
+  ['{"topics": {"a": {}}, "maxThroughput": 5}', "maxThroughput must be an object, is 5"],
+  ['{"topics": {"a": {}}, "alarmTopic": null}', "alarmTopic must be text, or name a parameter"],
+  ['{"topics": {"a": {}}, "stackName": true}', "stackName must be the name of a stack, is true"],
   ['{"topics": {"a": {}}, "tracing": 5}', "tracing must be true or false, is 5"],
   [
     '{"topics": {"a": {}}, "alarmTopic": "on-call"}',

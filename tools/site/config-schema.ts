@@ -67,7 +67,7 @@ function formOf(declared: (typeof SETTINGS)[number][1]): Schema {
     case "duration":
       return DURATION;
     case "own":
-      return {};
+      return { type: declared.types };
   }
 }
 

@@ -91,6 +91,50 @@ describe("an unknown name", () => {
   });
 });
 
+/** Settings that TypeScript refuses, but that a JSON file can give. */
+const WRONG_TYPES: readonly [object, string][] = [
+  [
+    { webhook: "https://example.com/hook" },
+    'topics.work.webhook must be an object, is "https://example.com/hook"; allowed: such as {"url": "https://example.com/hook"}',
+  ],
+  [{ webhook: true }, "topics.work.webhook must be an object, is true"],
+  [{ webhook: ["x"] }, 'topics.work.webhook must be an object, is ["x"]'],
+  [{ webhook: null }, "topics.work.webhook must be an object, is null"],
+  [{ webhook: { url: 5 } }, "topics.work.webhook.url must be text, is 5"],
+  [{ webhook: { allowHttp: "no" } }, 'topics.work.webhook.allowHttp must be true or false, is "no"'],
+  [
+    { webhook: { allowHosts: "127.0.0.1" } },
+    'topics.work.webhook.allowHosts must be a list, is "127.0.0.1"; allowed: such as ["hooks.example.com"]',
+  ],
+  [{ webhook: { onlyHosts: [1] } }, "topics.work.webhook.onlyHosts[0] must be text, is 1"],
+  [{ webhook: { ports: 443 } }, "topics.work.webhook.ports must be a list, is 443; allowed: such as [443]"],
+  [
+    { cancelOn: "OrderPaid" },
+    'topics.work.cancelOn must be an object or a list, is "OrderPaid"; allowed: such as {"detailType": "OrderPaid", "key": "$.detail.orderId"}',
+  ],
+  [{ enqueueOn: ["OrderPlaced"] }, 'topics.work.enqueueOn[0] must be an object, is "OrderPlaced"'],
+  [{ window: 9 }, 'topics.work.window must be text, is 9; allowed: such as "09:00-18:00 Asia/Shanghai"'],
+  [{ ifLate: "skip" }, 'topics.work.ifLate must be an object, is "skip"; allowed: such as {"after": "1h",'],
+  [
+    { pollers: null },
+    'topics.work.pollers must be an object or true or false, is null; allowed: such as {"min": 2, "max": 20}, or false',
+  ],
+  ...["consumer", "tracking", "precision"].map((name): [object, string] => [
+    { [name]: null },
+    `topics.work.${name} must be one of the allowed values, is null`,
+  ]),
+  ...["concurrency", "maxAttempts", "pack", "maxFiledPerMinute"].map((name): [object, string] => [
+    { [name]: "5" },
+    `topics.work.${name} must be a whole number, is "5"`,
+  ]),
+  ...["notify", "alarms"].map((name): [object, string] => [
+    { [name]: null },
+    `topics.work.${name} must be a list of`,
+  ]),
+  [{ maxPerSecond: "5" }, 'topics.work.maxPerSecond must be a number of starts a second, is "5"'],
+  [{ spread: null }, "topics.work.spread must be a duration, is null"],
+];
+
 const REFUSED: readonly [DelayQueueProps, string][] = [
   [{} as never, "topics must name at least one topic, is undefined; allowed: 1 or more"],
   [{ topics: {} }, "topics must name at least one topic, is {}; allowed: 1 or more"],
@@ -274,7 +318,6 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     inTopic({ pollers: { min: 9 } as never }),
     "pollers.max must be a whole number, is undefined; allowed: 9 to",
   ],
-  [inTopic({ pollers: null as never }), "topics.work.pollers.min must be a whole number, is undefined"],
   [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
   [inTopic({ maxAttempts: 101 }), "is 101; allowed: 1 to 100"],
   [
@@ -366,6 +409,16 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [
     inTopic({ backoff: { exponential: { initial: 10, factor: 2, max: 60, jitter: 1.1 } } }),
     "is 1.1; allowed: 0 to 1",
+  ],
+  ...WRONG_TYPES.map(([topic, message]): [DelayQueueProps, string] => [inTopic(topic as never), message]),
+  [{ topics, prefix: 5 as never }, "prefix must fit into the name of a queue, is 5"],
+  [{ topics, runbookUrl: 5 as never }, "runbookUrl must be the address of a page, is 5"],
+  [
+    {
+      topics,
+      schedules: { nightly: { topic: "work", expression: "@daily", body: 1, paused: "no" as never } },
+    },
+    'schedules.nightly.paused must be true or false, is "no"; allowed: a value without quotes',
   ],
   [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
   [inTopic({ webhook: {}, tracking: "none" }), "topics.work.webhook needs a tracked topic: "],
