@@ -27,7 +27,8 @@ export type OwnConfig = {
   /** The address of the JSON Schema of this file, for editors. */
   readonly $schema?: string;
   /**
-   * The name of the CloudFormation stack, which the descriptions of the alarms repeat. You give it again when you deploy.
+   * The name of the CloudFormation stack, which the descriptions of the alarms repeat. You give it again when you deploy. A local stack does
+   * not use it.
    * @default "Minutehand"
    */
   readonly stackName?: string;
@@ -127,8 +128,11 @@ export function configFaults(given: unknown, isLocal = false): string[] {
   );
 }
 
-/** Answers the config for a stack on this machine: with a new table, and with names in the place of parameters, which nobody gives there. */
-export function localConfig({ table: _, ...config }: PlainConfig): PlainConfig {
+/**
+ * Answers the config for a stack on this machine: with a new table, and with names in the place of parameters, which nobody gives there. It has no
+ * `stackName`: the table and the secrets have their names from the stack's, so another name would hide all jobs, and give receivers another secret.
+ */
+export function localConfig({ table: _, stackName: __, ...config }: PlainConfig): PlainConfig {
   const { targets = {}, eventBus, encryptionKey, alarmTopic } = config;
   return {
     ...config,

@@ -2,6 +2,8 @@ import { relative } from "node:path";
 import { displayName } from "../template/display-name.ts";
 import type { FunctionSpec, StackSpec } from "../template/resources.ts";
 
+const MOST_PARTS = 5;
+
 export type ReloadLog = ReturnType<typeof createReloadLog>;
 
 /** The lines about reloads. A line that would repeat the last one of its kind is left out. `root`: paths are relative to it. */
@@ -26,7 +28,9 @@ export function createReloadLog(log: (line: string) => void, root: string, clock
       loggedUnchanged = "";
     },
     synthesised: (specs: readonly FunctionSpec[], stack: StackSpec, began: number) => {
-      const reloaded = specs.length === 0 ? "no function has changed" : `reloaded ${namesOf(specs, stack)}`;
+      const unchanged =
+        loggedRestart === "" ? "no function has changed" : "only a restart applies what has changed";
+      const reloaded = specs.length === 0 ? unchanged : `reloaded ${namesOf(specs, stack)}`;
       log(`synthesised ${since(began)}: ${reloaded}`);
     },
     appFailure: (failure: string | undefined) => {
@@ -37,10 +41,18 @@ export function createReloadLog(log: (line: string) => void, root: string, clock
     },
     needRestart: (parts: readonly string[]) => {
       const restart = parts.join(", ");
-      if (restart !== loggedRestart && restart !== "") log(`restart to apply ${restart}`);
+      if (restart !== loggedRestart && restart !== "") log(`restart to apply ${shortened(parts)}`);
       loggedRestart = restart;
     },
   };
+}
+
+/** A stack with another name has other names for all of its parts. */
+function shortened(parts: readonly string[]): string {
+  const more = parts.length - MOST_PARTS;
+  const shown = parts.slice(0, MOST_PARTS).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  const losesTable = parts.some((part) => /^table .* \(gone\)$/.test(part));
+  return losesTable ? `${shown}. Its new table has none of the jobs of the old table` : shown;
 }
 
 /** A failure of several lines gets this end in its first line. */

@@ -201,7 +201,7 @@ test.each(["functions/send", "functions/send.handler", "send.py", ".handler", ""
 
 test("as the app of `minutehand local` it writes an assembly, and prints nothing", async () => {
   const targets = { thumbnail: { arn: { parameter: "ThumbnailArn" }, timeout: "1m" } };
-  const others = { eventBus: { parameter: "Bus" }, table: "jobs" };
+  const others = { eventBus: { parameter: "Bus" }, table: "jobs", stackName: "Shop" };
   write("minutehand.json", JSON.stringify({ ...CONFIG, ...others, topics: { thumbnail: {} }, targets }));
   const env = { CDK_OUTDIR: join(folder, "assembly") };
   const ended = await type(undefined, ["template"], { folder, env });
@@ -214,4 +214,6 @@ test("as the app of `minutehand local` it writes an assembly, and prints nothing
   expect(JSON.parse(read("assembly/manifest.json")).artifacts.Minutehand.type).toBe(
     "aws:cloudformation:stack",
   );
+  // Another name would hide the jobs of the data folder.
+  expect(read("assembly/manifest.json")).not.toContain("Shop");
 });

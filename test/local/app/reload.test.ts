@@ -198,6 +198,26 @@ test("the need for a restart is logged once, and again when the list of reasons 
   ]);
 });
 
+test("the need for a restart names a few parts, and no line says that nothing has changed", async () => {
+  const scheduleGroups = ["a", "b", "c", "d", "e", "f"];
+  await save(async () => ({ ...running, scheduleGroups }), "second");
+  expect(lines.slice(-2)).toEqual([
+    "restart to apply schedule group a (new), schedule group b (new), schedule group c (new), schedule group d (new), schedule group e (new) and 1 more",
+    "synthesised in 0.0 s: only a restart applies what has changed",
+  ]);
+});
+
+test("it says that a table with another name has none of the jobs", async () => {
+  const table = (name: string) => ({ name, arn: "", properties: {} });
+  const { reloadAfterSave } = reloaderOf({ ...running, tables: [table("Old")] });
+  next = async () => ({ ...running, tables: [table("New")] });
+  write("app.ts", "second");
+  await reloadAfterSave();
+  expect(lines).toContain(
+    "restart to apply table New (new), table Old (gone). Its new table has none of the jobs of the old table",
+  );
+});
+
 test("new queues are created before functions are replaced", async () => {
   await save(async () => withCode("2", { queues: [queue] }), "second");
   expect(created).toEqual([["shop-letter", "before 0 functions"]]);
