@@ -80,7 +80,7 @@ export function endedSchedules(
     );
 }
 
-const ONLY_CRON = "expression must be cron(…), because a template does not know when a rate begins";
+const ONLY_CRON = "expression must be a cron expression, because a template does not know when a rate begins";
 
 function expressionCheck(at: string, { expression, timezone = "UTC" }: ScheduleProps): Check {
   const fault = expressionFault(expression, timezone);
@@ -88,7 +88,8 @@ function expressionCheck(at: string, { expression, timezone = "UTC" }: ScheduleP
     holds: fault === undefined,
     rule: `${at}.${fault ?? ONLY_CRON}`,
     actual: fault?.startsWith("timezone") ? timezone : expression,
-    allowed: "cron(…) in an IANA time zone, such as cron(0/15 * * * ? *) for every 15 minutes",
+    allowed:
+      "the five fields of cron, such as */15 * * * * for every 15 minutes, cron(…), or a name such as @daily, in an IANA time zone",
   };
 }
 
@@ -118,12 +119,13 @@ function bodyChecks(path: string, at: string, name: string, schedule: SchedulePr
     const rule = `${at}.body must be a value that JSON can represent`;
     return [{ holds: false, rule, actual: fault, allowed: JSON_VALUES }];
   }
-  const given = body !== undefined;
-  const text = given ? toJson(body) : "";
-  const input = given ? declaredInput(path, name, schedule) : "";
+  if (body === undefined)
+    return [{ holds: false, rule: `${at}.body must be given`, actual: body, allowed: "any JSON value" }];
+  const text = toJson(body);
+  const input = declaredInput(path, name, schedule);
   return [
     {
-      holds: given && !hasToken(body),
+      holds: !hasToken(body),
       rule: `${at}.body must be known when the app is synthesised`,
       actual: body,
       allowed: "a value that JSON can hold, without tokens",

@@ -131,20 +131,20 @@ test.each([
 test.each([
   ["{", "minutehand.json must be JSON: "],
   ["[]", "minutehand.json is invalid: it must be a JSON object with topics\n"],
-  ['{"topics": {}}', "has invalid props: topics must name at least one topic"],
+  ['{"topics": {}}', "minutehand: minutehand.json is invalid: topics must name at least one topic"],
   [
     '{"topics": {"receipt": {}}, "targets": {"receipt": {"arn": "arn:x", "timeout": "1m"}}}',
     'targets.receipt.arn must be the ARN of a Lambda function, is "arn:x"; allowed: such as arn:aws:lambda:',
   ],
   [
     '{"topics": {"receipt": {}}, "targets": {"receipt": {"arn": "arn:aws:lambda:us-east-1:123456789012:function:f", "timeout": "1x"}}}',
-    "minutehand: targets.receipt: DelayQueue Minutehand/Jobs: the timeout of the target",
+    "minutehand: targets.receipt: the timeout of the target",
   ],
   [
     '{"topics": {"receipt": {}}, "targets": {"receipt": {"arn": "arn:x", "timeout": "1m", "localHandler": "f.handler"}}}',
     'targets.receipt.arn must be the ARN of a Lambda function, is "arn:x"',
   ],
-  ['{"topics": {"a": {}}, "handlers": {"b": "b.ts"}}', "minutehand: handlers.b: DelayQueue"],
+  ['{"topics": {"a": {}}, "handlers": {"b": "b.ts"}}', 'minutehand: handlers.b: topic "b"'],
   ['{"topics": {"a": {}}, "removable": "no"}', 'removable must be true or false, is "no"'],
   [
     '{"topics": {"a": {"webhook": "http://127.0.0.1:8123/x"}}}',

@@ -154,9 +154,9 @@ describe("a schedule is refused at synth", () => {
     ],
     [
       refused({ expression: "rate(15 minutes)" }),
-      'schedules.nightly.expression must be cron(…), because a template does not know when a rate begins, is "rate(15 minutes)"; allowed: cron(…) in an IANA time zone, such as cron(0/15 * * * ? *)',
+      'schedules.nightly.expression must be a cron expression, because a template does not know when a rate begins, is "rate(15 minutes)"; allowed: the five fields of cron, such as */15 * * * *',
     ],
-    [refused({ expression: "at(2030-01-01T00:00:00)" }), "expression must be cron(…)"],
+    [refused({ expression: "at(2030-01-01T00:00:00)" }), "expression must be a cron expression"],
     [
       refused({ expression: "0 9 13 * 5" }),
       "schedules.nightly.expression must have * for one of day-of-month",
@@ -165,7 +165,10 @@ describe("a schedule is refused at synth", () => {
     [refused({ expression: "cron(0 0 30 2 ? *)" }), "schedules.nightly.expression must have an occurrence"],
     [refused({ expression: Aws.STACK_NAME }), "is a token that only the deployment resolves"],
     [refused({ timezone: "+01:00" }), "timezone must be an IANA name such as Europe/Berlin"],
-    [refused({ body: undefined }), "schedules.nightly.body must be known when the app is synthesised"],
+    [
+      refused({ body: undefined }),
+      "schedules.nightly.body must be given, is undefined; allowed: any JSON value",
+    ],
     [refused({ body: { bucket: Token.asString({ Ref: "Bucket" }) } }), "body must be known when"],
     [refused({ body: { size: Token.asNumber({ Ref: "Size" }) } }), "body must be known when"],
     [refused({ body: [new Intrinsic({ Ref: "Bucket" })] }), "body must be known when"],
@@ -210,7 +213,7 @@ describe("a schedule is refused at synth", () => {
       "schedules.nightly.expiresAfter is allowed for a tracked topic only",
     ],
     [refused({ topic: "calls" }), "schedules.nightly.topic needs webhook.url"],
-    [{ topics, schedules: { nightly: null as never } }, "schedules.nightly.body must be known"],
+    [{ topics, schedules: { nightly: null as never } }, "schedules.nightly.body must be given"],
   ])("$1", (props, message) => {
     expect(() => validate("Shop/Jobs", props)).toThrow(message);
   });

@@ -60,8 +60,8 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
   if (faults.length > 0) throw new CliError(`${flags.config} is invalid: ${faults.join("; ")}`);
   const config = given as PlainConfig;
   if (out === undefined)
-    return void orRefuse(() => synthesise(localConfig(config), dirname(file), `${assembly}`));
-  const { files, parameters, warnings } = orRefuse(() => plainTemplate(config, dirname(file)));
+    return void orRefuse(flags.config, () => synthesise(localConfig(config), dirname(file), `${assembly}`));
+  const { files, parameters, warnings } = orRefuse(flags.config, () => plainTemplate(config, dirname(file)));
   const topics = topicsChange(topicsIn(join(resolve(folder, out), "template.json")), config);
   const changed = writeFolder(resolve(folder, out), out, files, force);
   for (const warning of warnings) session.output.note(`warning: ${warning}`);
@@ -84,13 +84,17 @@ function readJson(file: string, name: string): unknown {
   }
 }
 
-/** Shows the construct's errors, which have a line for each broken rule, as one line. */
-function orRefuse<T>(make: () => T): T {
+/** How the construct names itself in its errors. The file has no construct. */
+const CONSTRUCT = /\bDelayQueue Minutehand\/Jobs(?:( has invalid props:)|: )/;
+
+/** Shows the construct's errors, which have a line for each broken rule, as one line about the file. */
+function orRefuse<T>(file: string, make: () => T): T {
   try {
     return make();
   } catch (error) {
     const [first = "", ...rules] = messageOf(error).split(/\n\s*/);
-    throw Object.assign(new CliError(`${first} ${rules.join("; ")}`.trim()), { cause: error });
+    const named = first.replace(CONSTRUCT, (_, hasRules) => (hasRules ? `${file} is invalid:` : ""));
+    throw Object.assign(new CliError(`${named} ${rules.join("; ")}`.trim()), { cause: error });
   }
 }
 

@@ -222,7 +222,7 @@ function requireNotDeclared(schedule: Schedule | undefined): void {
   const { name, declared } = schedule;
   throw new MinutehandError(
     "bad-request",
-    `schedule ${name} must be changed where it is declared: in schedules of the construct ${declared}. Change it there, and deploy`,
+    `schedule ${name} must be changed where it is declared: in "schedules" of minutehand.json, or of the construct ${declared} in the app. Change it there, and deploy`,
     { name },
   );
 }

@@ -445,7 +445,7 @@ describe("a schedule that a construct declares", () => {
   const REFUSED_CHANGE = expect.objectContaining({
     code: "bad-request",
     message:
-      "schedule nightly must be changed where it is declared: in schedules of the construct Shop/Jobs. Change it there, and deploy",
+      'schedule nightly must be changed where it is declared: in "schedules" of minutehand.json, or of the construct Shop/Jobs in the app. Change it there, and deploy',
   });
   async function deployed(): Promise<World> {
     const world = createWorld();
