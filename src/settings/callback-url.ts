@@ -32,16 +32,35 @@ export function callbackUrlRule(text: string, policy: Callable): string | undefi
   if (url.username !== "" || url.password !== "") return "must have no user name or password in it";
   const host = hostOf(url);
   if (policy.allowHosts.includes(host)) return undefined;
-  if (host === "localhost" || host.endsWith(".localhost")) return "must not lead to this machine";
-  const address = addressIn(host);
-  if (address !== undefined && !isPublicAddress(address)) {
-    return "must lead to a public address";
-  }
+  if (isThisMachine(host)) return "must not lead to this machine";
+  if (isPrivateAddress(host)) return "must lead to a public address";
   const { onlyHosts, ports } = policy;
   if (onlyHosts && !onlyHosts.some((pattern) => matchesHost(pattern, host)))
     return `must lead to one of the topic's hosts: ${onlyHosts.join(", ")}`;
   if (!ports.includes(portOf(url))) return `must lead to one of the topic's ports: ${ports.join(", ")}`;
   return undefined;
+}
+
+/** Answers the settings that a webhook topic lacks to call an `http:` URL or a private host, as JSON; `undefined`: others forbid the URL. */
+export function lackingSettings(text: string, { allowHttp, allowHosts }: Callable): string | undefined {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
+  const host = hostOf(url);
+  const isPrivate = !allowHosts.includes(host) && (isThisMachine(host) || isPrivateAddress(host));
+  const lacking = [
+    ...(url.protocol === "http:" && !allowHttp ? ['"allowHttp": true'] : []),
+    ...(isPrivate ? [`"allowHosts": ${JSON.stringify([...allowHosts, host])}`] : []),
+  ];
+  return lacking.length === 0 ? undefined : lacking.join(", ");
+}
+
+function isThisMachine(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost");
+}
+
+function isPrivateAddress(host: string): boolean {
+  const address = addressIn(host);
+  return address !== undefined && !isPublicAddress(address);
 }
 
 /** Answers a URL's host as `allowHosts` names it: in lower case, without a dot at the end, an IPv6 address in brackets. */

@@ -10,7 +10,7 @@ import {
   wholeSeconds,
 } from "../core/check.ts";
 import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS, MOST_IN_PACK, MOST_WAITS } from "../core/constants.ts";
-import { callbackUrlRule } from "./callback-url.ts";
+import { callbackUrlRule, lackingSettings } from "./callback-url.ts";
 import { NOTIFIED } from "./notices.ts";
 import { webhookPolicy } from "./policy.ts";
 import {
@@ -137,7 +137,9 @@ function ifLateChecks(at: string, { ifLate, tracking }: SettingsInSeconds): Chec
 function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Check[] {
   if (webhook === undefined) return [];
   const { url, timeout, allowHosts = [], onlyHosts = [], ports = [], mostAttempts } = webhook;
-  const rule = url === undefined ? undefined : callbackUrlRule(url, webhookPolicy({ webhook }));
+  const policy = webhookPolicy({ webhook });
+  const rule = url === undefined ? undefined : callbackUrlRule(url, policy);
+  const lacking = url === undefined ? undefined : lackingSettings(url, policy);
   return [
     // A receiver may be down for long, and the table records neither the retries nor the death of an untracked job.
     trackedOnly(at, webhook, tracking),
@@ -146,7 +148,9 @@ function webhookChecks(at: string, { webhook, tracking }: SettingsInSeconds): Ch
       rule: `${at}.url ${rule}`,
       actual: url,
       allowed:
-        "a URL that the webhook topic may call: allowHttp, allowHosts, onlyHosts and ports of webhook say which",
+        lacking === undefined
+          ? "a URL that the webhook topic may call: allowHttp, allowHosts, onlyHosts and ports of webhook say which"
+          : `this URL too, if you add ${lacking} to webhook`,
     },
     wholeSeconds(`${at}.timeout`, timeout, 1, LONGEST_CALL_S),
     ...allowHosts.map((host, index) => hostCheck(`${at}.allowHosts[${index}]`, host, host)),

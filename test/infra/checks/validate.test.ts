@@ -423,7 +423,22 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
   [inTopic({ webhook: {}, tracking: "none" }), "topics.work.webhook needs a tracked topic: "],
   [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, is "http://'],
-  [inTopic({ webhook: { url: "http://example.com" } }), "a URL that the webhook topic may call: allowHttp,"],
+  [
+    inTopic({ webhook: { url: "http://example.com" } }),
+    'allowed: this URL too, if you add "allowHttp": true to webhook',
+  ],
+  [
+    inTopic({ webhook: { url: "http://127.0.0.1:8123/close" } }),
+    'this URL too, if you add "allowHttp": true, "allowHosts": ["127.0.0.1"] to webhook',
+  ],
+  [
+    inTopic({ webhook: { url: "http://localhost:8123/", allowHttp: true, allowHosts: ["10.0.0.7"] } }),
+    'must not lead to this machine, is "http://localhost:8123/"; allowed: this URL too, if you add "allowHosts": ["10.0.0.7","localhost"] to webhook',
+  ],
+  [
+    inTopic({ webhook: { url: "https://other.example", onlyHosts: ["ok.example"] } }),
+    "a URL that the webhook topic may call: allowHttp,",
+  ],
   [inTopic({ webhook: { url: "https://10.0.0.7/" } }), "lead to a public address"],
   [inTopic({ webhook: { timeout: Duration.seconds(31) } }), "is 31; allowed: 1 to 30 seconds"],
   [inTopic({ webhook: { timeout: Duration.millis(1500) } }), "is 1.5; allowed: 1 to 30 seconds"],
