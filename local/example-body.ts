@@ -7,6 +7,25 @@ const CONSUMED = /\bconsumer<\s*\{([^{}]+)\}/;
 /** A value of each type that a field of an example can have. */
 const VALUES: Readonly<Record<string, unknown>> = { string: "17", number: 17, boolean: true };
 
+/** The body that the example workers and `minutehand init --template` have. A worker that pulls is in any language, so no type tells its bodies. */
+const PULLED = { image: "cat.png", width: 120 };
+
+type Topics = Readonly<Record<string, { readonly consumer?: string; readonly webhook?: unknown }>>;
+
+/**
+ * Makes a job to try. A job of a webhook topic may need a callback URL, so the job is of another topic: the first whose bodies are known. `undefined`:
+ * all topics have a webhook.
+ */
+export function exampleJob(root: string, topics: Topics): object | undefined {
+  const examples = Object.entries(topics).flatMap(([topic, { consumer, webhook }]) => {
+    if (webhook !== undefined) return [];
+    const body = exampleBody(root, topic);
+    return [{ topic, body, instead: consumer === "pull" ? PULLED : { text: "hello" } }];
+  });
+  const example = examples.find(({ body }) => body !== undefined) ?? examples[0];
+  return example && { topic: example.topic, delay: 5, body: example.body ?? example.instead };
+}
+
 /**
  * Reads the type that the app declares for the topic: `"order-timeout": { id: string }` in the type of the topics, or `consumer<{ id:
  * string }>` in the file of `addHandler`. Only flat types of texts, numbers and booleans: a guess would fail in the handler.

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { type EmbeddedStack, type EmbeddedStackOptions, startEmbeddedStack } from "./embedded-stack.ts";
-import { exampleBody } from "./example-body.ts";
+import { exampleJob } from "./example-body.ts";
 import type { Endpoints } from "./functions/platform.ts";
 import { errorText, LocalError } from "./local-error.ts";
 import { recordFile } from "./runner-record.ts";
@@ -69,12 +69,8 @@ function greeting({ url, hasApi, functions }: EmbeddedStack, tookMs: number, con
   if (!hasApi) return `${began} The app has no HTTP API, so each call of the API answers 404.`;
   const up = consolePath === undefined ? began : `${began} See its jobs at ${url}${consolePath}`;
   const topics = functions.flatMap((spec) => Object.entries(topicsOfFunction(spec)));
-  // A job of a webhook topic may need a callback URL, so the example uses another topic: the first whose bodies are known.
-  const names = new Set(topics.flatMap(([name, { webhook }]) => (webhook === undefined ? name : [])));
-  const examples = [...names].map((topic) => ({ topic, body: exampleBody(process.cwd(), topic) }));
-  const example = examples.find(({ body }) => body !== undefined) ?? examples[0];
-  if (example === undefined) return up;
-  const job = { topic: example.topic, delay: 5, body: example.body ?? { text: "hello" } };
+  const job = exampleJob(process.cwd(), Object.fromEntries(topics));
+  if (job === undefined) return up;
   return `${up} or try:
 
   curl ${url}/jobs -H 'content-type: application/json' \\

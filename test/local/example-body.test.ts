@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { exampleBody } from "../../local/example-body.ts";
+import { exampleBody, exampleJob } from "../../local/example-body.ts";
 
 let root: string;
 beforeEach(() => {
@@ -50,4 +50,19 @@ test("node_modules and declarations are not read", () => {
   write("node_modules/x/topics.ts", "type T = { refund: { id: string } };");
   write("topics.d.ts", "type T = { refund: { id: string } };");
   expect(exampleBody(root, "refund")).toBeUndefined();
+});
+
+test("the example is a job of the first topic whose bodies are known, and never of a webhook topic", () => {
+  write("topics.ts", "type Topics = { refund: { refundId: string } };");
+  const topics = { calls: { webhook: {} }, work: {}, refund: {} };
+  expect(exampleJob(root, topics)).toEqual({ topic: "refund", delay: 5, body: { refundId: "17" } });
+  expect(exampleJob(root, { calls: topics.calls })).toBeUndefined();
+  expect(exampleJob(root, { work: {} })).toEqual({ topic: "work", delay: 5, body: { text: "hello" } });
+});
+
+test("the example of a pull topic is a job that the example workers can do", () => {
+  const job = { topic: "thumbnail", delay: 5, body: { image: "cat.png", width: 120 } };
+  expect(exampleJob(root, { thumbnail: { consumer: "pull" } })).toEqual(job);
+  const worker = readFileSync(new URL("../../examples/python/worker.py", import.meta.url), "utf8");
+  for (const field of Object.keys(job.body)) expect(worker).toMatch(new RegExp(`\\[["']${field}["']\\]`));
 });
