@@ -100,7 +100,7 @@ function readSettings(
   const path = join(root, "cdk.json");
   if (command === undefined && !existsSync(path))
     throw new LocalError(
-      `there is no ${path} that names the app; name the app with --app, such as --app "node app.ts" or --app "minutehand template"`,
+      `there is neither cdk.json nor minutehand.json in ${root}: "npx minutehand init" writes an app of the CDK, "npx minutehand init --template" a minutehand.json; or name the app with --app, such as --app "node app.ts"`,
     );
   const { app = command, context = {} } = readJson(path);
   if (typeof app !== "string") throw new LocalError(`${path} must name the app's command as "app"`);

@@ -64,7 +64,9 @@ test("--app and --stack are used, and a failure is one line", async () => {
 test("a start in a folder without an app leaves no folder behind", async () => {
   const { said } = start();
   expect(await once(runner, "close")).toEqual([1, null]);
-  expect(said()).toMatch(/^minutehand: there is no .*cdk\.json that names the app/);
+  expect(said()).toMatch(
+    /^minutehand: there is neither cdk\.json nor minutehand\.json in .*"npx minutehand init --template"/,
+  );
   expect(readdirSync(root)).toEqual([]);
 });
 
@@ -98,5 +100,7 @@ test("--config and --app together are refused", async () => {
 test("--debug prints the stack trace of a failure that the user can fix", async () => {
   const { said } = start("--debug");
   expect(await once(runner, "close")).toEqual([1, null]);
-  expect(said()).toMatch(/^minutehand: LocalError: there is no .*cdk\.json that names the app.*\n +at /);
+  expect(said()).toMatch(
+    /^minutehand: LocalError: there is neither cdk\.json nor minutehand\.json in .*\n +at /,
+  );
 });

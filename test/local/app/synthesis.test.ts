@@ -197,8 +197,8 @@ test("the error of an ES module in a CommonJS package says what to run", async (
   await expect(run()).rejects.toThrow(/package\.json says .* CommonJS: run "npm pkg set type=module"$/);
 });
 
-test("the error names a missing cdk.json, and --app", async () => {
-  await expect(run()).rejects.toThrow(/there is no .*cdk\.json that names the app; name the app with --app/);
+test("the error names the missing files, and --app", async () => {
+  await expect(run()).rejects.toThrow(/neither cdk\.json nor .* or name the app with --app/);
 });
 
 /** A shell whose child process never ends, and writes its process id into a file. */
