@@ -36,11 +36,14 @@ export function createFunctions(
   const onLine = lineAdder(stack, addLine, root);
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, clock, onLine }));
   const flow = createFlow();
+  let stopping = false;
   return {
     pools,
     invoke: async (pool, event, caller) => {
       const outcome = await flow.count(() => pool.invoke(event, caller));
-      if (outcome.outcome !== "returned") {
+      // The stop ends the processes, also those of callers that wait, such as a worker's receive.
+      const isEnded = stopping && outcome.outcome === "crashed";
+      if (outcome.outcome !== "returned" && !isEnded) {
         const { logicalId, codeDir } = pool.spec;
         onLine(logicalId, recordOf(pool.spec, outcome.error), codeDir, clock.now());
       }
@@ -55,7 +58,10 @@ export function createFunctions(
     },
     codeDirs: () => pools.map(({ spec }) => spec.codeDir),
     pids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
-    stop: () => Promise.all(pools.map((pool) => pool.stop(0))),
+    stop: () => {
+      stopping = true;
+      return Promise.all(pools.map((pool) => pool.stop(0)));
+    },
   };
 }
 
