@@ -20,7 +20,7 @@ test("receiver-secret derives the secret of one receiver from the topic's secret
 
 test.each([
   ["https://shop.example", "hunter2!", "a webhook's secret must be base64"],
-  ["https://shop.example", "", "a webhook's secret must be base64"],
+  ["https://shop.example", "", "give --topic <topic>, or the topic's secret on stdin: stdin is empty"],
   [
     "shop.example",
     TOPIC,

@@ -34,7 +34,10 @@ export function addReceiverSecret(program: Command, open: Open): void {
 async function typedSecret({ surroundings: { stdin } }: Session): Promise<string> {
   if (stdin.isTTY)
     throw new UsageError("stdin must have the topic's secret, for example from the AWS CLI, or give --topic");
-  return (await text(stdin)).trim();
+  const secret = (await text(stdin)).trim();
+  if (secret === "")
+    throw new UsageError("give --topic <topic>, or the topic's secret on stdin: stdin is empty");
+  return secret;
 }
 
 /** Reads a topic's secret from Secrets Manager, of the deployed stack in `--stack` or else of the local stack. */
