@@ -138,13 +138,22 @@ function whyHeld(job: Job, topic: Topic | undefined, now: number): Why {
   const shut = `The window of its topic${window === undefined ? "" : ` (${window})`} is shut`;
   if (job.heldUntil !== undefined && Date.parse(job.heldUntil) > now) {
     const by = lastOf(job, "held")?.by?.kind;
-    const texts = { limit, window: shut, pause: "A resume of its topic at a rate has given it its turn" };
+    const texts = { limit, window: shut, pause: turnText(topic) };
     const text = texts[by as keyof typeof texts] ?? "A pause, a limit or a window of its topic holds it";
     return [`${text}: it starts `, new Date(job.heldUntil), "."];
   }
   if (maxPerSecond !== undefined) return [`${limit}: the jobs before it start first.`];
   if (window !== undefined) return [`${shut}: it starts when the window opens.`];
   return ["A pause or a resume of its topic holds it."];
+}
+
+/** After a resume, the rate of the resume or the limit of the topic spreads the starts. A resume that is over has no rate here. */
+function turnText(topic: Topic | undefined): string {
+  const { maxPerSecond } = topic?.policy ?? {};
+  const rate = topic?.pause?.ratePerSecond;
+  const at = rate === undefined ? "" : ` at ${rate} jobs a second`;
+  const behind = maxPerSecond === undefined ? "" : ` behind the limit of ${maxPerSecond} jobs a second`;
+  return `The resume of its topic${at} has given it its turn${at === "" ? behind : ""}`;
 }
 
 function whyLate(lateSince: string, topic: Topic | undefined): Why {

@@ -55,7 +55,12 @@ test("a job of a topic that is being resumed waits for its turn, and a later job
 test.each([
   ["limit", { maxPerSecond: 5 }, "It waits behind the limit of its topic, 5 jobs a second"],
   ["window", { window: "9:00-17:00" }, "The window of its topic (9:00-17:00) is shut"],
-  ["pause", {}, "A resume of its topic at a rate has given it its turn"],
+  ["pause", {}, "The resume of its topic has given it its turn"],
+  [
+    "pause",
+    { maxPerSecond: 5 },
+    "The resume of its topic has given it its turn behind the limit of 5 jobs a second",
+  ],
 ] as const)(
   "a job that a %s has given a later start says what holds it and until when",
   (kind, policy, text) => {
