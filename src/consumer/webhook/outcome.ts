@@ -14,7 +14,7 @@ const SHORTEST_RETRY_AFTER = 1000;
 export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, now: number): Ending {
   // rule: redirect-is-not-done
   if (status >= 200 && status < 300) return { end: "done" };
-  const said = isRedirect(status) ? "redirects are not followed" : body;
+  const said = isRedirect(status) ? "redirects are not followed" : textOfAnswer(body);
   const error = oneLineError(`HTTP ${status}${said === "" ? "" : `: ${said}`}`);
   if (status === 410) return { end: "buried", error };
   const wait = status === 429 || status === 503 ? waitOf(retryAfter, now) : undefined;
@@ -22,6 +22,26 @@ export function outcomeOf({ status, retryAfter, body }: Reply, attempt: number, 
   return attempt <= BELIEVED
     ? { end: "failed", error, retryAfter: wait }
     : { end: "failed", error, notBefore: wait };
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  lt: "<",
+  gt: ">",
+  amp: "&",
+  quot: '"',
+  "#39": "'",
+  "#x27": "'",
+};
+
+/** Answers the title of an HTML page, or else its text: the tags would use up the bytes of the error. Answers any other body unchanged. */
+function textOfAnswer(body: string): string {
+  if (!/^\s*<(!doctype html|html)\b/i.test(body)) return body;
+  const [, title = ""] = /<title[^>]*>([^<]*)/i.exec(body) ?? [];
+  const text = body.replace(/<(script|style)\b.*?(<\/\1[^>]*>?|$)/gis, " ").replace(/<[^>]*>?/g, " ");
+  const shown = title.trim() === "" ? text : title;
+  return shown
+    .replace(/&(#?\w{2,5});/g, (entity, name: string) => ENTITIES[name.toLowerCase()] ?? entity)
+    .trim();
 }
 
 /** How long to wait by a `Retry-After` header, ms. `undefined`: the header is absent or malformed. */

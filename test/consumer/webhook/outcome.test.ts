@@ -28,6 +28,20 @@ describe("an answer", () => {
     },
   );
 
+  it.each([
+    [
+      "<!doctype html>\n<html lang=en>\n  <head>\n    <title>KeyError: &#39;width&#39;\n // Werkzeug Debugger</title>\n<style>",
+      "KeyError: 'width' // Werkzeug Debugger",
+    ],
+    ["<HTML><style>p { color: red }</style><h1>Bad Gateway</h1><p>a &lt; b</p><scri", "Bad Gateway a < b"],
+    ["<html><title></title><script>let a = 1;", ""],
+    ["<xml>no</xml>", "<xml>no</xml>"],
+  ])("that is an HTML page says its title, or else its text: %j", (body, text) => {
+    expect(answered(500, undefined, body)).toMatchObject({
+      error: text === "" ? "HTTP 500" : `HTTP 500: ${text}`,
+    });
+  });
+
   it("without a body says its status", () => {
     expect(answered(500)).toEqual({ end: "failed", error: "HTTP 500" });
   });
