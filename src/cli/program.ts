@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
+import { NAMES_ELSEWHERE } from "../general/unknown-names.ts";
 import { addCancel } from "./commands/cancel.ts";
 import { addClock } from "./commands/clock.ts";
 import { addCompletion } from "./commands/completion.ts";
@@ -50,8 +51,27 @@ else the API at MINUTEHAND_URL, else http://127.0.0.1:4500.
 
 Environment variables: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and those of the AWS SDK.`;
 
-function hintFor(refusal: string): string {
-  return /^error: unknown /.test(refusal) ? ": see --help" : "";
+function hintFor(refusal: string, { options }: Command): string {
+  if (!refusal.startsWith("error: unknown ")) return "";
+  const [, name = ""] = /^error: unknown option '--([\w-]+)'$/.exec(refusal) ?? [];
+  const meant = NAMES_ELSEWHERE.get(camelCase(name)) ?? "";
+  const option = options.find((one) => one.attributeName() === meant);
+  return option === undefined ? ": see --help" : ` (Did you mean ${option.long}?): see --help`;
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-(\w)/g, (_, first: string) => first.toUpperCase());
+}
+
+/** commander writes its suggestion on a second line. Keeps the message on one line. */
+function printErrors(command: Command): void {
+  command.configureOutput({
+    outputError: (text, write) => {
+      const line = text.trim().replace("error:", "minutehand:").replace("\n", " ");
+      write(`${line}${hintFor(text.trim(), command)}\n`);
+    },
+  });
+  command.commands.forEach(printErrors);
 }
 
 export function createProgram(
@@ -67,9 +87,6 @@ export function createProgram(
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       writeErr: (text) => void stderr.write(text),
-      // commander writes its suggestion on a second line. Keep the message on one line.
-      outputError: (text, write) =>
-        write(`${text.trim().replace("error:", "minutehand:").replace("\n", " ")}${hintFor(text)}\n`),
     })
     .configureHelp({ showGlobalOptions: true });
   addGlobalOptions(program);
@@ -81,6 +98,7 @@ export function createProgram(
   program.addHelpText("after", ABOUT);
 
   addCommands(program, surroundings, () => begin(program.opts<GlobalOptions>()));
+  printErrors(program);
   checkRequiredLast(program);
   return program;
 }

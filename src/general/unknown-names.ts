@@ -3,6 +3,13 @@ import { closest, distance } from "fastest-levenshtein";
 /** A name for each property of a type: all of them, and no others. */
 export type Names<T> = { readonly [Name in T extends unknown ? keyof T : never]-?: true };
 
+/** The names that other job queues have for what a job or a topic has here. */
+export const NAMES_ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ...(["countdown", "in"] as const).map((name) => [name, "delay"] as const),
+  ...(["retries", "maxRetries", "max_retries"] as const).map((name) => [name, "maxAttempts"] as const),
+  ["eta", "dueAt"],
+]);
+
 /**
  * One line for each name in `given` that is not in `known` and not `undefined`: compilers find these only in TypeScript.
  * @param whose whose names they are, such as `createClient`
@@ -24,10 +31,11 @@ export function unknownNames(
   );
 }
 
-/** Suggests the known name that begins with `name`, or else the nearest one if edits of at most half of the letters lead to it. */
+/** Suggests what other job queues name so, or else the known name that begins with `name`, or else the nearest one if edits of at most half of the letters lead to it. */
 export function hint(name: string, known: readonly string[]): string {
-  const nearest = known.find((other) => other.startsWith(name)) ?? closest(name, known);
+  const meant = NAMES_ELSEWHERE.get(name) ?? name;
+  const nearest = known.find((other) => other.startsWith(meant)) ?? closest(name, known);
   const isNear =
-    nearest.startsWith(name) || distance(name, nearest) <= Math.max(name.length, nearest.length) / 2;
+    nearest.startsWith(meant) || distance(name, nearest) <= Math.max(name.length, nearest.length) / 2;
   return isNear ? ` (did you mean "${nearest}"?)` : "";
 }

@@ -14,11 +14,6 @@ const TOLD = 3;
 const LONGEST_NAME = 50;
 /** What `where` is for the headers of a request. */
 export const HEADERS = "the headers";
-/** Celery's names of what a job here has by another name. */
-const CELERY_NAMES: ReadonlyMap<string, string> = new Map([
-  ["countdown", "delay"],
-  ["eta", "dueAt"],
-]);
 
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
 
@@ -93,8 +88,7 @@ function named(names: readonly string[], known: readonly string[]): string {
 
 function hintFor(name: string, known: readonly string[]): string {
   if (known.length === 0 || name.length > LONGEST_NAME) return "";
-  const meant = CELERY_NAMES.get(name) ?? "";
-  return hint(known.includes(meant) ? meant : name, known);
+  return hint(name, known);
 }
 
 function withArticle(type: string): string {

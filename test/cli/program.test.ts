@@ -46,6 +46,15 @@ describe("a command line", () => {
     [["lits"], "unknown command 'lits' (Did you mean list?): see --help"],
     [["help", "enqueu"], "unknown command 'enqueu' (Did you mean enqueue?): see --help"],
     [["list", "--topics"], "unknown option '--topics' (Did you mean --topic?): see --help"],
+    [
+      ["enqueue", "orders", "--body", "1", "--in", "5m"],
+      "unknown option '--in' (Did you mean --delay?): see --help",
+    ],
+    [
+      ["enqueue", "orders", "--body", "1", "--max-retries", "5"],
+      "unknown option '--max-retries' (Did you mean --max-attempts?): see --help",
+    ],
+    [["topics", "--in", "5m"], "unknown option '--in': see --help"],
     [["get", "--shard", "1"], "unknown option '--shard': see --help"],
     [
       ["enqueue", "orders", "--bdy", "1", "--delay", "5"],

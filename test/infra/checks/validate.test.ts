@@ -54,6 +54,10 @@ const UNKNOWN: readonly [object, string][] = [
     'topics.work has an unknown setting "maxAttempt" (did you mean "maxAttempts"?); allowed are consumer, ',
   ],
   [
+    { topics: { work: { retries: 3 } } },
+    'topics.work has an unknown setting "retries" (did you mean "maxAttempts"?); allowed are consumer, ',
+  ],
+  [
     { topics: { work: { webhook: { allowHost: [] } } } },
     'topics.work.webhook has an unknown setting "allowHost" (did you mean "allowHosts"?)',
   ],
