@@ -90,7 +90,6 @@ test("the worker that takes the place of a line of the crontab runs the command 
   await queue.client.putSchedule("report", {
     ...{ topic: "report", expression: "30 8 * * 1-5", timezone: "Europe/Berlin", body: {} },
   });
-  const output = vi.spyOn(console, "log").mockReturnValue();
   const runs = async (script: string): Promise<void> => {
     const stop = new AbortController();
     const command = { file: "/bin/sh", args: ["-c", script] };
@@ -99,39 +98,71 @@ test("the worker that takes the place of a line of the crontab runs the command 
   await queue.advance("2d");
   expect(queue.jobs()).toEqual([]);
   await queue.advance("1d"); // Monday, half an hour after the occurrence
-  await runs("echo written");
-  expect(output.mock.calls).toEqual([["written\n"]]);
+  await runs("true");
   await queue.advance("1d");
   await runs("echo 'no disk' >&2; exit 3");
   await queue.advance("1d");
   await queue.advance("1d");
   await runs("true");
-  output.mockRestore();
   expect(queue.jobs().map(({ dueAt, state }) => `${dueAt} ${state}`)).toEqual([
     "2026-01-05T07:30:00.000Z done",
     "2026-01-06T07:30:00.000Z dead",
     "2026-01-07T07:30:00.000Z cancelled",
     "2026-01-08T07:30:00.000Z done",
   ]);
-  expect(queue.jobs()[1]?.lastError).toContain("no disk");
+  expect(queue.jobs()[1]?.lastError).toBe("Error: exit 3: no disk\n");
 });
 
-test("the program of the crontab's worker runs its command for a job, and ends at SIGTERM after the run", async () => {
+test("the worker that takes the place of a line of the crontab ends a command whose lease is lost", async () => {
   write("crontab.ts");
-  await using api = await serveApi(createApi(createWorld({ topics: { report: { consumer: "pull" } } })));
-  const { id } = await api.file({ topic: "report", delay: 0 });
-  const unit = blocksOf(PAGE, readPage(PAGE)).find((block) => block.text.includes("report.service"));
-  const start = /^ExecStart=\/usr\/bin\/node (\S+) https:\S+ (\S+) \/usr\/local\/bin\/report --daily$/m;
-  const [, file, topic = ""] = start.exec(unit?.text ?? "") ?? [];
-  expect(file).toBe("crontab.ts");
-  const args = [api.url, topic, "/bin/sh", "-c", "kill -TERM $PPID; sleep 0.5; echo written"];
-  const program = spawn(process.execPath, ["crontab.ts", ...args], {
-    ...{ cwd: FOLDER, stdio: ["ignore", "pipe", "inherit"] },
-  });
-  const [printed, [status]] = await Promise.all([text(program.stdout), once(program, "close")]);
-  expect({ printed, status }).toEqual({ printed: "written\n\n", status: 0 });
-  expect((await api.call("GET", `/jobs/${id}`)).json).toMatchObject({ state: "done" });
+  const { work } = await import(join(FOLDER, "crontab.ts"));
+  const queue = createTestQueue({ topics: { report: { consumer: "pull" } } });
+  await queue.client.enqueue("report", {}, { delay: 0 });
+  await queue.advance(0);
+  const stop = new AbortController();
+  const client = untilEmpty(queue.client, stop);
+  const lost = async () => Promise.reject(new Error("another worker has the job"));
+  vi.useFakeTimers({ toFake: ["setInterval"] });
+  const worked = work(
+    { ...client, extend: lost },
+    "report",
+    { file: "/bin/sleep", args: ["60"] },
+    stop.signal,
+  );
+  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: PATIENCE_MS });
+  vi.advanceTimersByTime(30_000);
+  vi.useRealTimers();
+  await worked;
+  expect(queue.jobs()[0]?.lastError).toContain("aborted");
 });
+
+test.each([
+  { exit: 0, state: "done" },
+  { exit: 3, state: "scheduled" },
+])(
+  "the program of the crontab's worker logs all that a command prints that exits $exit, and ends at SIGTERM after the run",
+  async ({ exit, state }) => {
+    write("crontab.ts");
+    await using api = await serveApi(createApi(createWorld({ topics: { report: { consumer: "pull" } } })));
+    const { id } = await api.file({ topic: "report", delay: 0 });
+    const unit = blocksOf(PAGE, readPage(PAGE)).find((block) => block.text.includes("report.service"));
+    const start = /^ExecStart=\/usr\/bin\/node (\S+) https:\S+ (\S+) \/usr\/local\/bin\/report --daily$/m;
+    const [, file, topic = ""] = start.exec(unit?.text ?? "") ?? [];
+    expect(file).toBe("crontab.ts");
+    const script = `kill -TERM $PPID; sleep 0.5; echo written; echo 'a warning' >&2; exit ${exit}`;
+    const args = [api.url, topic, "/bin/sh", "-c", script];
+    const program = spawn(process.execPath, ["crontab.ts", ...args], {
+      ...{ cwd: FOLDER, stdio: ["ignore", "pipe", "pipe"] },
+    });
+    const [printed, warned, [status]] = await Promise.all([
+      text(program.stdout),
+      text(program.stderr),
+      once(program, "close"),
+    ]);
+    expect({ printed, warned, status }).toEqual({ printed: "written\n", warned: "a warning\n", status: 0 });
+    expect((await api.call("GET", `/jobs/${id}`)).json).toMatchObject({ state });
+  },
+);
 
 test("the worker that takes the place of a loop over SQS closes each order, and retries one that fails", async () => {
   write("poll.ts");
