@@ -2,6 +2,7 @@ import { type Line, writtenBill } from "../../bench/bill/table.ts";
 import { table } from "../markdown.ts";
 
 const IDLE = "an idle queue of one topic";
+const PULLED = "an idle queue with one worker that pulls over HTTP";
 const JOBS: readonly (readonly [title: string, workload: string])[] = [
   ["filed one by one over HTTP", "tracked jobs, one HTTP call each"],
   ["filed in HTTP calls of 500", "tracked jobs, HTTP calls of 500"],
@@ -16,10 +17,11 @@ export function price(): string {
     ([title, workload]) => [`1 million jobs, ${title}`, idle + dollarsOf(workload)] as const,
   );
   const further = dollarsOf("an idle queue of two topics") - idle;
-  const all = [["no job", idle] as const, ["no job, for each further topic", further] as const, ...rows];
+  const all = [["no job", idle] as const, ["no job, for each further topic", further] as const];
+  const pulled = ["no job, one worker that pulls over HTTP", dollarsOf(PULLED)] as const;
   return table(
     ["jobs in a month", "costs a month"],
-    all.map(([title, dollars]) => [title, `$${dollars.toFixed(2)}`]),
+    [...all, pulled, ...rows].map(([title, dollars]) => [title, `$${dollars.toFixed(2)}`]),
   );
 }
 
