@@ -64,7 +64,7 @@ for (const line of lines) console.log(JSON.parse(line)[field]);
 /** Commands of the AWS CLI itself, and those of a service whose client no code needs. */
 const OTHER_COMMANDS = [
   ...["logs tail", "cloudformation package", "cloudformation deploy", "s3 mb"],
-  ...["sns create-topic", "sns subscribe"],
+  ...["sns create-topic", "sns set-topic-attributes", "sns subscribe"],
 ];
 
 /** What is wrong with a recorded command; `undefined`: nothing. */
