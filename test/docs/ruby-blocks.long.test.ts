@@ -56,8 +56,8 @@ function programs(): Map<string, string> {
   return new Map(found.map(({ text }) => [/^# (\w+\.rb)\n/.exec(text)?.[1] ?? "", text]));
 }
 
-/** Runs one of the pages' programs beside the others and stand-ins, and answers the lines that it prints. */
-async function ruby(program: string, url: string): Promise<string[]> {
+/** Runs one of the pages' programs beside the others and stand-ins, and answers what it prints. */
+async function ruby(program: string, url: string): Promise<{ lines: string[]; stderr: string }> {
   mkdirSync(join(FOLDER, "sidekiq"), { recursive: true });
   const files = {
     "close_order.rb": CLOSE_ORDER,
@@ -66,8 +66,8 @@ async function ruby(program: string, url: string): Promise<string[]> {
   };
   for (const [file, text] of Object.entries(files)) writeFileSync(join(FOLDER, file), text);
   const options = { cwd: FOLDER, env: { ...process.env, ...KEYS, URL: url }, timeout: 60_000 };
-  const { stdout } = await promisify(execFile)("ruby", ["-I.", program], options);
-  return stdout.trim().split("\n");
+  const { stdout, stderr } = await promisify(execFile)("ruby", ["-I.", program], options);
+  return { lines: stdout.trim().split("\n"), stderr };
 }
 
 rubyTest("the page's worker finishes a job, retries one that failed, and ends at SIGTERM", async () => {
@@ -75,7 +75,9 @@ rubyTest("the page's worker finishes a job, retries one that failed, and ends at
   const ids: string[] = [];
   for (const orderId of ["17", "18", "19"])
     ids.push(String((await api.file({ topic: "order-timeout", delay: 0, body: { orderId } })).id));
-  expect((await ruby("worker.rb", api.url)).sort()).toEqual(["17", "18", "19"]);
+  const { lines, stderr } = await ruby("worker.rb", api.url);
+  expect(lines.sort()).toEqual(["17", "18", "19"]);
+  expect(stderr).toMatch(/close_order\.rb.*no route/);
   const jobs = await Promise.all(ids.map(async (id) => (await api.call("GET", `/jobs/${id}`)).json));
   expect(jobs.map(({ state }) => state)).toEqual(["done", "scheduled", "done"]);
   expect(jobs[1]).toMatchObject({ lastError: "no route" });
@@ -85,7 +87,7 @@ rubyTest(
   "the page's move moves Sidekiq's scheduled jobs of one class, except those that are due soon",
   async () => {
     await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
-    expect(await ruby("move.rb", api.url)).toEqual(["20,21"]);
+    expect((await ruby("move.rb", api.url)).lines).toEqual(["20,21"]);
     const jobOf = async (id: string) =>
       (await api.call("GET", `/topics/order-timeout/jobs/order-${id}`)).json;
     expect(await jobOf("17")).toMatchObject({
