@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
 import { serveApi } from "../cli/served-api.ts";
 import { createApi } from "../support/api.ts";
@@ -9,9 +10,10 @@ import { rubyTest } from "../support/ruby.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
 
-const PAGES = ["docs/guides/sign.md", "docs/guides/coming-from.md"];
+const PAGES = ["docs/guides/sign.md", "docs/guides/coming-from.md", "docs/guides/without-cdk.md"];
 const FOLDER = join(ROOT, "dist", "ruby-blocks");
 const TOPICS = { "order-timeout": { consumer: "pull" } } as const;
+const WEBHOOK_SECRET = `whsec_${Buffer.alloc(33, 7).toString("base64")}`;
 const KEYS = { AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "secret" };
 
 /** The class that the worker runs. It fails for one order, and stops the worker at another. */
@@ -46,8 +48,25 @@ end
 at_exit { puts Sidekiq::JOBS.map(&:value).join(",") }
 `;
 
-test("the pages have three programs in Ruby", () => {
-  expect([...programs().keys()]).toEqual(["worker.rb", "move.rb", "minutehand.rb"]);
+/** What the route uses of Rails. Prints the answer to the call in the environment. */
+const RAILS = `
+require "json"
+Request = Struct.new(:raw_post, :headers)
+module ActionController
+  class API
+    def request = Request.new(ENV["BODY"], JSON.parse(ENV["HEADERS"]))
+    def head(status) = puts(status)
+  end
+end
+class CloseOrder
+  def self.perform_async(order_id) = puts("queued #{order_id}")
+end
+require_relative "jobs_controller"
+JobsController.new.create
+`;
+
+test("the pages have four programs in Ruby", () => {
+  expect([...programs().keys()]).toEqual(["worker.rb", "move.rb", "minutehand.rb", "jobs_controller.rb"]);
 });
 
 /** The pages' programs in Ruby, by the names in their first lines. */
@@ -57,15 +76,20 @@ function programs(): Map<string, string> {
 }
 
 /** Runs one of the pages' programs beside the others and stand-ins, and answers what it prints. */
-async function ruby(program: string, url: string): Promise<{ lines: string[]; stderr: string }> {
+async function ruby(
+  program: string,
+  url: string,
+  variables: Record<string, string> = {},
+): Promise<{ lines: string[]; stderr: string }> {
   mkdirSync(join(FOLDER, "sidekiq"), { recursive: true });
   const files = {
     "close_order.rb": CLOSE_ORDER,
     "sidekiq/api.rb": SIDEKIQ,
+    "route.rb": RAILS,
     ...Object.fromEntries(programs()),
   };
   for (const [file, text] of Object.entries(files)) writeFileSync(join(FOLDER, file), text);
-  const options = { cwd: FOLDER, env: { ...process.env, ...KEYS, URL: url }, timeout: 60_000 };
+  const options = { cwd: FOLDER, env: { ...process.env, ...KEYS, URL: url, ...variables }, timeout: 60_000 };
   const { stdout, stderr } = await promisify(execFile)("ruby", ["-I.", program], options);
   return { lines: stdout.trim().split("\n"), stderr };
 }
@@ -81,6 +105,22 @@ rubyTest("the page's worker finishes a job, retries one that failed, and ends at
   const jobs = await Promise.all(ids.map(async (id) => (await api.call("GET", `/jobs/${id}`)).json));
   expect(jobs.map(({ state }) => state)).toEqual(["done", "scheduled", "done"]);
   expect(jobs[1]).toMatchObject({ lastError: "no route" });
+});
+
+rubyTest("the page's route queues a signed call for Sidekiq, and refuses others", async () => {
+  const webhook = new Webhook(WEBHOOK_SECRET);
+  const BODY = '{"orderId":"17"}';
+  const answerTo = async (body: string, time: Date) => {
+    const seconds = String(Math.floor(time.getTime() / 1000));
+    const signature = `v1,b3RoZXI= ${webhook.sign("job", time, body)}`;
+    const HEADERS = JSON.stringify({
+      ...{ "webhook-id": "job", "webhook-timestamp": seconds, "webhook-signature": signature },
+    });
+    return (await ruby("route.rb", "", { BODY, HEADERS, WEBHOOK_SECRET })).lines;
+  };
+  expect(await answerTo(BODY, new Date())).toEqual(["queued 17", "no_content"]);
+  expect(await answerTo('{"orderId":"18"}', new Date())).toEqual(["unauthorized"]);
+  expect(await answerTo(BODY, new Date(Date.now() - 310_000))).toEqual(["unauthorized"]);
 });
 
 rubyTest(
