@@ -6,7 +6,7 @@ import { DATA_FOLDER, type RunnerRecord, readRecord, recordFile } from "../../lo
 import { isLoopback } from "../settings/loopback.ts";
 import { CliError, UsageError } from "./cli-error.ts";
 
-/** A local stack that runs, and the folder whose data folder it uses. */
+/** A local stack that runs, and the folder that it runs in, or its data folder if that was named. */
 export type OwnStack = { readonly folder: string; readonly record: RunnerRecord };
 
 /**
@@ -19,6 +19,12 @@ export async function findOwnStack(folder: string, patience: number): Promise<Ow
     if (record && (await doesAnswer(record, at, patience))) return { folder: at, record };
     if (at === dirname(at)) return undefined;
   }
+}
+
+/** The local stack that runs with a data folder. Throws `UsageError` if it does not answer within `patience` ms. */
+export async function findStackOf(data: string, patience: number): Promise<OwnStack | undefined> {
+  const record = ownRecord(data);
+  return record && (await doesAnswer(record, data, patience)) ? { folder: data, record } : undefined;
 }
 
 /** Whether a runner serves the API at `url`. */

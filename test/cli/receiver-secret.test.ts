@@ -41,22 +41,32 @@ test("it does not read the topic's secret from a terminal, which would show it",
   expect(err).toContain("stdin must have");
 });
 
-test("with --topic it takes the current secret of the topic from the local stack, and reads no stdin", async () => {
-  const url = "http://127.0.0.1:3000";
+/** A local stack whose webhook topic is `callbacks`. It runs in a new folder. */
+async function startStack() {
   const versions = [{ id: "1", value: TOPIC, stages: ["AWSCURRENT"], createdAt: 0 }];
   const file = { read: () => ({ "Jobs-Secret": versions }), write: () => {} };
   const place = { region: "us-east-1", account: "0" };
   const endpoint = await startAwsEndpoint(secretsManagerOperations({ ...place, file, now: () => 0 }), {
     key: "of-this-run",
   });
-  await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
-  writeRunnerRecord(folder.path, {
-    url: new URL(endpoint.url).origin,
-    services: endpoint.url,
+  const folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+  const url = new URL(endpoint.url).origin;
+  const data = writeRunnerRecord(folder.path, {
+    ...{ url, services: endpoint.url },
     webhookSecrets: { callbacks: "arn:aws:secretsmanager:us-east-1:0:secret:Jobs-Secret" },
   });
+  const stop = async () => {
+    await endpoint.stop();
+    await folder.remove();
+  };
+  return { folder: folder.path, data, url, [Symbol.asyncDispose]: stop };
+}
+
+test("with --topic it takes the current secret of the topic from the local stack, and reads no stdin", async () => {
+  const url = "http://127.0.0.1:3000";
+  await using stack = await startStack();
   const secretOf = (topic: string) =>
-    type(undefined, ["receiver-secret", url, "--topic", topic], { env: {}, folder: folder.path });
+    type(undefined, ["receiver-secret", url, "--topic", topic], { env: {}, folder: stack.folder });
   expect(await secretOf("callbacks")).toMatchObject({
     code: 0,
     out: `${receiverSecret(TOPIC, url)}\n`,
@@ -67,7 +77,45 @@ test("with --topic it takes the current secret of the topic from the local stack
     out: "",
     err: 'minutehand: --topic must name a webhook topic of the local stack, got "toString"; it has: callbacks\n',
   });
-  await endpoint.stop();
+});
+
+const CALLBACKS = ["receiver-secret", "http://127.0.0.1:3000", "--topic", "callbacks"];
+
+test("with --data it takes the secret of the local stack with this data folder, and not of the folder's own", async () => {
+  await using stack = await startStack();
+  await using folder = await mkdtempDisposable(join(tmpdir(), "minutehand-"));
+  const typed = { env: { MINUTEHAND_URL: "http://127.0.0.1:2" }, folder: folder.path };
+  expect(await type(undefined, [...CALLBACKS, "--data", stack.data], typed)).toMatchObject({
+    ...{ code: 0, out: `${receiverSecret(TOPIC, "http://127.0.0.1:3000")}\n`, err: "" },
+  });
+  expect(await type(undefined, [...CALLBACKS, "--data", "gone"], typed)).toMatchObject({
+    ...{ code: 2, out: "" },
+    err: expect.stringContaining('--data must be the data folder of a local stack that runs, got "gone"'),
+  });
+});
+
+test.each([
+  [["receiver-secret", "http://127.0.0.1:3000", "--data", "a"], "--data needs --topic"],
+  [[...CALLBACKS, "--data", "a", "--stack", "Shop"], "takes either --data or --stack, got both"],
+  [[...CALLBACKS, "--data", "a", "--url", "http://a"], "takes either --data or --url, got both"],
+])("%j is refused", async (args, error) => {
+  expect(await type(undefined, args, { input: TOPIC })).toMatchObject({
+    ...{ code: 2, out: "", err: expect.stringContaining(error) },
+  });
+});
+
+test("it prints no secret of the local stack if MINUTEHAND_URL names another one, unless --url names the local stack", async () => {
+  await using stack = await startStack();
+  const typed = { env: { MINUTEHAND_URL: "http://127.0.0.1:2" }, folder: stack.folder };
+  expect(await type(undefined, CALLBACKS, typed)).toMatchObject({
+    ...{ code: 2, out: "" },
+    err: expect.stringContaining(
+      `MINUTEHAND_URL is not the local stack of ${stack.folder}: give its data folder as --data`,
+    ),
+  });
+  expect((await type(undefined, [...CALLBACKS, "--url", stack.url], typed)).code).toBe(0);
+  const same = { ...typed, env: { MINUTEHAND_URL: stack.url } };
+  expect((await type(undefined, CALLBACKS, same)).code).toBe(0);
 });
 
 test("with --topic it needs a local stack", async () => {

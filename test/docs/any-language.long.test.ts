@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect } from "vitest";
+import { freePort } from "../../local/processes/free-port.ts";
 import { serveApi } from "../cli/served-api.ts";
 import { HANG_MS } from "../patience.ts";
 import { createApi } from "../support/api.ts";
@@ -42,8 +43,12 @@ def get(url, timeout):
 def delete(url, timeout):
     return send("DELETE", url, None, timeout)
 `,
+  // A route in it reads `flask.request`, which `werkzeug` sets.
   "flask.py": `
-request = None
+class Request:
+    pass
+
+request = Request()
 
 class Flask:
     def __init__(self, name):
@@ -52,18 +57,36 @@ class Flask:
     def post(self, path):
         return lambda route: self.routes.setdefault(path, route)
 `,
+  "werkzeug/__init__.py": "",
+  "werkzeug/serving.py": `
+import http.server, flask
+
+def make_server(host, port, app):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            text = self.rfile.read(int(self.headers["content-length"]))
+            flask.request.headers = {name.lower(): value for name, value in self.headers.items()}
+            flask.request.get_data = lambda: text
+            self.send_response(app.routes[self.path]()[1])
+            self.end_headers()
+    return http.server.ThreadingHTTPServer((host, port), Handler)
+`,
   "standardwebhooks.py": `
-import json
+import base64, hmac, json
 
 class WebhookVerificationError(Exception):
     pass
 
 class Webhook:
     def __init__(self, secret):
-        self.secret = secret
+        self.key = base64.b64decode(secret.removeprefix("whsec_"))
+
+    def sign(self, headers, text):
+        signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + text
+        return "v1," + base64.b64encode(hmac.digest(self.key, signed, "sha256")).decode()
 
     def verify(self, text, headers):
-        if headers["webhook-signature"] != f"{self.secret} of {text}":
+        if headers["webhook-signature"] != self.sign(headers, text):
             raise WebhookVerificationError
         return json.loads(text)
 `,
@@ -90,7 +113,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 async function python(program: string): Promise<string> {
-  const env = { ...process.env, WEBHOOK_SECRET: "secret" };
+  const env = { ...process.env, WEBHOOK_SECRET: "whsec_c2VjcmV0" };
   return (await promisify(execFile)("python3", ["-c", program], { cwd: folder, env, timeout: HANG_MS }))
     .stdout;
 }
@@ -106,14 +129,12 @@ pythonTest("the page's Python files a job and cancels it by its key", async () =
 
 pythonTest("the page's route does the work of a signed call, and refuses another", async () => {
   const calls = `
-import app
-class Call:
-    def __init__(self, signature):
-        self.headers = {"webhook-signature": signature}
-    def get_data(self):
-        return '{"orderId": "17"}'
-for signature in ('secret of {"orderId": "17"}', "forged"):
-    app.request = Call(signature)
+import app, flask
+text = b'{"orderId": "17"}'
+headers = {"webhook-id": "1", "webhook-timestamp": "2"}
+flask.request.get_data = lambda: text
+for signature in (app.webhook.sign(headers, text), "v1,forged"):
+    flask.request.headers = {**headers, "webhook-signature": signature}
     print(app.app.routes["/jobs"]())
 `;
   expect(await python(calls)).toBe("close order 17\n('', 204)\n('', 401)\n");
@@ -129,18 +150,28 @@ for paid in (False, True):
 });
 
 pythonTest(
-  "the page's pytest starts a stack with the page's topics, moves its clock, and ends it",
+  "the page's pytest starts a stack and the page's routes, moves the clock, and ends both",
   async () => {
-    const text = found.find((block) => block.text.startsWith("# test_receipt.py"))?.text ?? "";
-    const source = join(ROOT, "src/cli/main.ts");
-    const command = [process.execPath, source, "local", "--app", `node ${source} template`];
-    const program = text.replace(
-      '"node_modules/.bin/minutehand", "local"',
-      JSON.stringify(command).slice(1, -1),
-    );
-    const [test, ...others] = [...program.matchAll(/^def (test_\w+)\(url\)/gm)].map(([, name]) => name);
-    expect({ test, others }).toEqual({ test: expect.any(String), others: [] });
-    const play = `started = url()\naddress = next(started)\n${test}(address)\nnext(started, None)\nprint(address)`;
-    expect(await python(`${program}\n${play}`)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/m);
+    const text = found.find((block) => block.text.startsWith("# test_jobs.py"))?.text ?? "";
+    const program = text.replace(/^PORT = 8001\b/m, `PORT = ${await freePort()}`);
+    const bin = join(folder, "node_modules/.bin");
+    mkdirSync(bin, { recursive: true });
+    const command = `#!/bin/sh\nexec ${process.execPath} ${join(ROOT, "src/cli/main.ts")} "$@"\n`;
+    writeFileSync(join(bin, "minutehand"), command, { mode: 0o755 });
+    const tests = [...program.matchAll(/^def (test_\w+\(.*\)):$/gm)].map(([, call]) => call);
+    expect(tests).toHaveLength(2);
+    const play = `
+started = globals()["url"]()
+url = next(started)
+served = globals()["routes"](url)
+routes = next(served)
+${tests.join("\n")}
+next(served, None)
+next(started, None)
+print(url)`;
+    const printed = await python(`${program}\n${play}`);
+    expect(printed).toMatch(/^close order 1$/m);
+    expect(printed).not.toContain("close order 2");
+    expect(printed).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/m);
   },
 );
