@@ -48,7 +48,7 @@ const ENQUEUE: Names<EnqueueOptions> = {
   ...{ ...TIME, key: true, onDuplicate: true, maxDelay: true },
   ...{ ...JOB, ...BATCH },
 };
-const CHANGES: Names<Changes> = { ...TIME, body: true, ...BATCH, ...SEEN };
+const CHANGES: Names<Changes> = { ...TIME, shift: true, body: true, ...BATCH, ...SEEN };
 const LIST: Names<ListQuery> = { topic: true, state: true, ...RANGE, ...FILTERS, pageSize: true, ...CALL };
 const FORECAST: Names<ForecastQuery> = { topic: true, ...RANGE, ...CALL };
 const COUNTS: Names<CountQuery> = { ...FORECAST, step: true };

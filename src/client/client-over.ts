@@ -22,6 +22,7 @@ import { inParts } from "./in-parts.ts";
 import { type JobRef, requireRef } from "./job-ref.ts";
 import type { ChangeOptions, EnqueueArguments, PutArguments, SeenOptions } from "./options.ts";
 import { changeParts, countParts, exportParts, forecastParts, pages } from "./read-parts.ts";
+import { withShift } from "./with-shift.ts";
 
 /** If plain JavaScript leaves out a field, the API's refusal names it. */
 type Given<Arguments extends readonly [unknown, unknown, object]> = [
@@ -49,7 +50,7 @@ export function clientOver<Topics = TopicBodies>({
 }: ClientParts): Client<Topics> {
   const call = callOver(transport, url);
   return withCheckedOptions<Client<Topics>>({
-    ...jobCalls<Topics>(call, newKey),
+    ...withShift(jobCalls<Topics>(call, newKey)),
     forecast: (query) => forecastParts(call, clock, query),
     counts: (query) => countParts(call, clock, query),
     bulk: ({ idempotencyKey = newKey?.(), ...request }, onProgress) =>

@@ -134,7 +134,7 @@ export type Client<Topics = TopicBodies> = {
   ): Promise<Job<T, N>>;
   /**
    * Changes the due time of a waiting job, its body, or both. Idempotent: a repeat changes nothing, so the changes of other callers
-   * stay. If the call comes too late, throws `job-running` or `job-finished`. By key, the client first reads the job's id.
+   * stay. If the call comes too late, throws `job-running` or `job-finished`. By key, the client first reads the job's id, and for `shift` the job's time.
    */
   reschedule<T = Topics, N extends keyof T & string = keyof T & string>(
     job: JobRef<N>,

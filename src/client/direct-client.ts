@@ -43,6 +43,7 @@ import type {
   RepeatableOptions,
   SeenOptions,
 } from "./options.ts";
+import { withShift } from "./with-shift.ts";
 
 /** The calls that `queue.grantEnqueue(producer)` allows to code inside AWS. */
 export type DirectClient<Topics = TopicBodies> = Pick<
@@ -74,7 +75,11 @@ export function directOn<Topics = TopicBodies>(
   done?: () => unknown,
 ): DirectClient<Topics> {
   const run = runDirectly(log, done);
-  const calls = { ...filingCalls(ctx, run), ...jobCalls(ctx, run), ...manyJobCalls(ctx, log, run) };
+  const calls = {
+    ...filingCalls(ctx, run),
+    ...withShift(jobCalls(ctx, run)),
+    ...manyJobCalls(ctx, log, run),
+  };
   return withCheckedOptions(calls as unknown as DirectClient<Topics>);
 }
 

@@ -71,10 +71,20 @@ export type NewJobRequest<Topics = TopicBodies> = {
   [T in keyof Topics & string]: DelayOrDueAt & BatchSettings & { topic: T; body: Topics[T] };
 }[keyof Topics & string];
 
-export type Changes<Body = unknown> = AnyTime &
-  RepeatableOptions &
-  ChangeOptions &
-  SeenOptions & { body?: Body };
+/** A new time for a job, or none. */
+type NewTime = AnyTime & RepeatableOptions & { shift?: never };
+interface Shift {
+  /**
+   * Moves the job by as much from the time that it has: a duration, or `"-30m"` to make the job earlier. The client reads the job first. If you
+   * call again after an error such as a timeout, the job can move twice: with `ifMatch` it cannot.
+   */
+  shift: Duration;
+  delay?: never;
+  dueAt?: never;
+  idempotencyKey?: never;
+}
+
+export type Changes<Body = unknown> = (NewTime | Shift) & ChangeOptions & SeenOptions & { body?: Body };
 
 /** `from ≤ dueAt < to`; for a bulk that redrives or dismisses, the time of the death. A list or a forecast spans at most 31 days, a bulk 366. */
 type Range = { from?: Instant; to?: Instant };

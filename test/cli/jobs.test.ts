@@ -308,9 +308,24 @@ describe("reschedule", () => {
     expect((await api.call("GET", `/jobs/${id}`)).json).toMatchObject({ body: [2], revision: 2 });
   });
 
+  test("shifts a job from its own time, by id and by key", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ delay: "1h", key: "k" });
+    const byKey = await type(api, ["reschedule", "--topic", "orders", "--key", "k", "--shift", "2h"]);
+    expect(byKey.out).toBe(`${id} (k) of orders: due 2026-03-01T12:00:00.000Z\n`);
+    const byId = await type(api, ["reschedule", String(id), "--shift", "-30m", "--if-match", "1", "--json"]);
+    expect(byId.lines).toMatchObject([{ id, dueAt: "2026-03-01T11:30:00.000Z", revision: 2 }]);
+    const late = await type(api, ["reschedule", String(id), "--shift", "1h", "--if-match", "1"]);
+    expect(late).toMatchObject({ code: 1, out: "" });
+  });
+
   test.each([
-    [[MISSING], "one of --delay, --due-at, --now and --body must be given"],
+    [[MISSING], "one of --delay, --due-at, --shift, --now and --body must be given"],
     [[MISSING, "--now", "--rate", "5"], "--rate must be given for many jobs only, not for one"],
+    [
+      [MISSING, "--shift", "1h", "--idempotency-key", "k"],
+      "--idempotency-key must be given for many jobs only, not for one",
+    ],
     [["--topic", "orders"], "one of --delay, --due-at, --shift and --now must be given"],
     [["--topic", "orders", "--body", "1"], "--body must be given for one job only, not for many"],
     [[MISSING, "--topic", "orders", "--now"], "ids must be given without --topic, --key and filters"],

@@ -43,6 +43,7 @@ const CALLS: Record<string, (client: Client, scene: Scene) => Promise<unknown>> 
   get: (client, { ids }) => client.get(ids[0] ?? ""),
   "get by key": (client) => client.get({ topic: "orders", key: "17" }),
   reschedule: (client, { ids }) => client.reschedule(ids[0] ?? "", { delay: "2h", body: 2 }),
+  "reschedule by a shift": (client, { ids }) => client.reschedule(ids[0] ?? "", { shift: "1h" }),
   "reschedule by key": (client) =>
     client.reschedule({ topic: "orders", key: "17" }, { delay: "2h", body: 2 }),
   cancelIfWaiting: (client, { ids }) => client.cancelIfWaiting(ids[0] ?? ""),

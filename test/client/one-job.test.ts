@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { MinutehandError } from "../../src/client/client.ts";
 import type { DirectClient } from "../../src/client/direct-client.ts";
 import { directOn } from "../../src/client/direct-client.ts";
+import { withShift } from "../../src/client/with-shift.ts";
 import { createTelemetry } from "../../src/environment/telemetry.ts";
 import { routes } from "../../src/http/route-table.ts";
 import { clientInside } from "../../src/testing/client-inside.ts";
@@ -54,6 +55,56 @@ describe.each(Object.keys(CLIENTS))("a call %s", (how) => {
       expect(await client.cancel(job)).toMatchObject({ id, state: "cancelled", body: 2 });
       expect(await client.cancelIfWaiting(job)).toMatchObject({ outcome: "cancelled", job: { id } });
     }
+  });
+
+  test("shifts one job from its own time", async () => {
+    const { client } = start();
+    const { id, dueAt } = await client.enqueue("work", 1, { delay: "1h", key: "17" });
+    const minutesLater = (minutes: number) => new Date(Date.parse(dueAt) + minutes * MINUTE).toISOString();
+    expect(await client.reschedule(id, { shift: "1h" })).toMatchObject({
+      dueAt: minutesLater(60),
+      revision: 1,
+    });
+    expect(await client.reschedule(BY_KEY, { shift: -1800, body: 2 })).toMatchObject({
+      ...{ id, dueAt: minutesLater(30), body: 2 },
+    });
+  });
+
+  test("shifts one job also if another caller moves it in between", async () => {
+    const { client } = start();
+    const { id, dueAt } = await client.enqueue("work", 1, { delay: "1h", key: "17" });
+    let others = 2;
+    const get: DirectClient["get"] = async (job) => {
+      const seen = await client.get(job);
+      if (others-- > 0) await client.reschedule(id, { shift: "5m" });
+      return seen as never;
+    };
+    const { reschedule } = withShift({ reschedule: client.reschedule, get });
+    const shifted = await reschedule(BY_KEY, { shift: "1h" });
+    expect(Date.parse(shifted.dueAt) - Date.parse(dueAt)).toBe(70 * MINUTE);
+  });
+
+  test("shifts no job that has changed since its caller saw it", async () => {
+    const { client } = start();
+    const seen = await client.enqueue("work", 1, { delay: "1h" });
+    const change = { shift: "1h", ifMatch: seen } as const;
+    const moved = await client.reschedule(seen.id, change);
+    await expect(client.reschedule(seen.id, change)).rejects.toMatchObject({ code: "changed-meanwhile" });
+    expect(await client.get(seen.id)).toMatchObject({ dueAt: moved.dueAt });
+  });
+
+  test.each([
+    [{ shift: 0 }, 'shift must be seconds or a text such as "2h" or "-30m", not 0, got 0'],
+    [{ shift: "soon" }, 'not 0, got "soon"'],
+    [{ shift: "1h", delay: 1 }, "shift must be given without delay"],
+    [{ shift: "1h", dueAt: "2026-03-01T09:00:00Z" }, "shift must be given without dueAt"],
+    [{ shift: "1h", idempotencyKey: "k" }, "shift must be given without idempotencyKey"],
+  ])("that shifts one job is refused with %j", async (change, message) => {
+    const { client } = start();
+    const { id } = await client.enqueue("work", 1, { delay: "1h" });
+    await expect(client.reschedule(id, change as never)).rejects.toMatchObject({
+      ...{ code: "bad-request", message: expect.stringContaining(message) },
+    });
   });
 
   test.each([

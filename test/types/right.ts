@@ -26,6 +26,7 @@ export async function bodiesThatComeBack(client: Client<Topics>): Promise<string
   const refund = { topic: "refund", key: "key" } as const;
   const byKey = await client.get(refund);
   await client.reschedule(refund, { delay: 1, body: { refundId: "r-2" } });
+  await client.reschedule(refund, { shift: "-30m", body: { refundId: "r-3" } });
   const late = await client.cancelIfWaiting(refund);
   for (const delay of ["1d2h3m4s5ms", "90s", "1h30m", "7d", "250ms", 0.5, "366d"] as const)
     await client.reschedule(refund, { delay });

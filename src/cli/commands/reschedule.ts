@@ -55,13 +55,13 @@ export function addReschedule(program: Command, open: Open): void {
     )
     .option("--now", "the job is due now")
     .addOption(
-      new Option("--shift <duration>", "for many jobs: each is due this much later, or earlier with -30m")
+      new Option("--shift <duration>", "each job is due this much later than it was, or earlier with -30m")
         .argParser(shiftArgument)
         .conflicts(["delay", "dueAt", "now", "rate"]),
     )
     .option(
       "--idempotency-key <token>",
-      "with --shift: the key that an interrupted command printed, so that no job is moved twice",
+      "with --shift of many jobs: the key that an interrupted command printed, so that no job is moved twice",
     )
     .option("--rate <n>", "for many jobs: start at most this many a second", rate)
     .option("--body <json>", "for one job: the new body as JSON, @file, or - to read stdin")
@@ -71,6 +71,7 @@ export function addReschedule(program: Command, open: Open): void {
   );
   examples(command, [
     "minutehand reschedule 01KJMF8S00G00000000000000A --delay 1d",
+    "minutehand reschedule --topic order-timeout --key order-17 --shift 1h",
     `minutehand reschedule --topic reminders --key shop-9 --now --body '{"text": "now"}'`,
     "minutehand reschedule --topic reminders --tag spring-sale --due-at 2026-04-01T08:00:00Z --dry-run",
     "minutehand reschedule --topic reminders --group shop-9 --shift 2h --yes",
@@ -83,12 +84,13 @@ async function reschedule(open: Open, id: string | undefined, flags: Flags): Pro
   const time = now ? { delay: 0 } : timeOf({ delay, dueAt });
   const session = open();
   if ("ids" in chosen || "key" in chosen) {
-    if (shift !== undefined) throw new UsageError("--shift must be given for many jobs only, not for one");
-    if (time === undefined && body === undefined) {
-      throw new UsageError("one of --delay, --due-at, --now and --body must be given");
+    const moved = shift === undefined ? time : { shift };
+    if (moved === undefined && body === undefined) {
+      throw new UsageError("one of --delay, --due-at, --shift, --now and --body must be given");
     }
-    if (rate !== undefined) throw new UsageError("--rate must be given for many jobs only, not for one");
-    return changeOne(session, chosen, ifMatch, { ...time, ...(await bodyOf(body, session)), reason });
+    for (const [flag, given] of Object.entries({ "--rate": rate, "--idempotency-key": idempotencyKey }))
+      if (given !== undefined) throw new UsageError(`${flag} must be given for many jobs only, not for one`);
+    return changeOne(session, chosen, ifMatch, { ...moved, ...(await bodyOf(body, session)), reason });
   }
   if (ifMatch !== undefined) throw onlyForOne("--if-match");
   if (body !== undefined) throw onlyForOne("--body");
