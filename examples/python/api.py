@@ -1,10 +1,12 @@
 """Calls Minutehand's API over HTTP: signs each call on AWS, and repeats a call that gets no answer.
 
-With a local stack it needs only Python's own library. On AWS it needs botocore (part of boto3) and the credentials that botocore finds.
+With a local stack it needs only Python's own library. On AWS, which is each https: URL, it needs botocore (part of boto3) and the credentials that botocore finds,
+and for a domain name of your own AWS_REGION.
 """
 
 import http.client
 import json
+import os
 import re
 import sys
 import time
@@ -81,8 +83,9 @@ def send(url, method, path, body, key):
     if key is not None:
         headers["idempotency-key"] = key
     gateway = re.search(r"\.execute-api\.([a-z0-9-]+)\.", url)
-    if gateway:
-        headers = signed(method, url + path, data, headers, region=gateway[1])
+    if gateway or url.startswith("https:"):  # https: a domain name of your own
+        region = gateway[1] if gateway else os.environ["AWS_REGION"]
+        headers = signed(method, url + path, data, headers, region)
     request = urllib.request.Request(url + path, data, headers, method=method)
     try:
         with opener.open(request, timeout=TIMEOUT) as response:

@@ -8,7 +8,8 @@ import { freePort } from "../../local/processes/free-port.ts";
 import { serveApi } from "../cli/served-api.ts";
 import { HANG_MS } from "../patience.ts";
 import { createApi } from "../support/api.ts";
-import { pythonTest } from "../support/python.ts";
+import { expectSigned, serveGateway } from "../support/gateway.ts";
+import { botocoreTest, pythonTest } from "../support/python.ts";
 import { createWorld } from "../support/world.ts";
 import { blocksOf, ROOT, readPage } from "./blocks.ts";
 
@@ -29,19 +30,25 @@ class Answer:
     def json(self):
         return json.loads(self.text)
 
-def send(method, url, body, timeout):
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"content-type": "application/json"}, method=method)
-    return Answer(urllib.request.urlopen(request, timeout=timeout))
+class Call:
+    pass
 
-def post(url, json, timeout):
-    return send("POST", url, json, timeout)
+def send(method, url, body, auth=lambda call: call):
+    call = Call()
+    call.method, call.url, call.headers = method, url, {"content-type": "application/json"}
+    call.body = None if body is None else json.dumps(body).encode()
+    call = auth(call)
+    request = urllib.request.Request(call.url, call.body, call.headers, method=method)
+    return Answer(urllib.request.urlopen(request, timeout=600))
+
+def post(url, json, timeout, **auth):
+    return send("POST", url, json, **auth)
 
 def get(url, timeout):
-    return send("GET", url, None, timeout)
+    return send("GET", url, None)
 
-def delete(url, timeout):
-    return send("DELETE", url, None, timeout)
+def delete(url, timeout, **auth):
+    return send("DELETE", url, None, **auth)
 `,
   // A route in it reads `flask.request`, which `werkzeug` sets.
   "flask.py": `
@@ -112,19 +119,42 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-async function python(program: string): Promise<string> {
-  const env = { ...process.env, WEBHOOK_SECRET: "whsec_c2VjcmV0" };
+async function python(program: string, more: object = {}): Promise<string> {
+  const env = { ...process.env, WEBHOOK_SECRET: "whsec_c2VjcmV0", ...more };
   return (await promisify(execFile)("python3", ["-c", program], { cwd: folder, env, timeout: HANG_MS }))
     .stdout;
 }
 
-pythonTest("the page's Python files a job and cancels it by its key", async () => {
-  await using api = await serveApi(createApi(createWorld({ topics: { thumbnail: { consumer: "pull" } } })));
-  const text = found.find((block) => block.text.startsWith("# file_job.py"))?.text ?? "";
-  const stdout = await python(text.replace("http://127.0.0.1:4500", api.url));
+const FILE_JOB = found.find((block) => block.text.startsWith("# file_job.py"))?.text ?? "";
+const apiOf = () => createApi(createWorld({ topics: { thumbnail: { consumer: "pull" } } }));
+
+botocoreTest("the page's Python files a job and cancels it by its key", async () => {
+  await using api = await serveApi(apiOf());
+  const stdout = await python(FILE_JOB, { URL: `${api.url}/` });
   const { json } = await api.call("GET", "/topics/thumbnail/jobs/dog.png");
   expect(json).toMatchObject({ state: "cancelled", body: { image: "dog.png", width: 120 } });
   expect(stdout).toBe(`${json.id} is due at ${json.dueAt}\ncancelled\n`);
+  expect(api.authorizations).toEqual([undefined, undefined]);
+});
+
+botocoreTest("the page's Python signs on AWS", async () => {
+  await using gateway = await serveGateway(apiOf());
+  const printed = await python(FILE_JOB, { ...gateway.env, URL: gateway.url });
+  expect(printed).toMatch(/\ncancelled\n$/);
+  expect(gateway.received.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
+  for (const call of gateway.received) expectSigned(call);
+});
+
+botocoreTest("the page's Python signs for AWS_REGION at a domain name of one's own", async () => {
+  const program = `
+from signed import signed
+class Call:
+    method, url, headers, body = "GET", "https://jobs.shop.example/health", {}, None
+print(signed(Call).headers["Authorization"])
+`;
+  const key = { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret" };
+  const printed = await python(program, { ...key, AWS_REGION: "eu-west-1" });
+  expect(printed).toMatch(/^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE\/\d+\/eu-west-1\/execute-api\//);
 });
 
 pythonTest("the page's route does the work of a signed call, and refuses another", async () => {
