@@ -85,7 +85,7 @@ const PROJECTS: readonly ProjectTest[] = [
     maxWorkers: 1,
     // Otherwise the CDK copies all bundles for each app, and deleting these thousands of files took longer than the tests.
     env: { CDK_CONTEXT_JSON: JSON.stringify({ "aws:cdk:disable-asset-staging": true }) },
-    include: ["test/infra/**/*.test.ts", "test/docs/{tables,code-blocks.long}.test.ts"],
+    include: ["test/infra/**/*.test.ts", "test/docs/{tables,plain-blocks,code-blocks.long}.test.ts"],
   },
   {
     name: "e2e",
