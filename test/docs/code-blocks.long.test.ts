@@ -165,15 +165,6 @@ test.each([
 /** The module of a program of the page about moving. */
 const movingPage = (file: string) => import(join(FOLDER, "docs-guides-coming-from-md", file));
 
-test("one function runs the jobs of a BullMQ worker's names", async () => {
-  const { handler, ran } = await movingPage("names.ts");
-  const queue = createTestQueue({ topics: { close: { handler }, remind: { handler } } });
-  await queue.client.enqueue("close", { orderId: "17" }, { delay: 1 });
-  await queue.client.enqueue("remind", { userId: "ada" }, { delay: 2 });
-  await queue.advance(2);
-  expect(ran).toEqual(["close 17", "remind ada"]);
-});
-
 /** The seconds after the first call at which a mail was sent, if the function was called at each second of `calls`. */
 async function mailsOf(name: string, calls: readonly number[]): Promise<string[]> {
   const mails = await movingPage("mails.ts");
