@@ -1,5 +1,7 @@
 import { percentile } from "../../src/general/percentile.ts";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
+import type { History } from "../history.ts";
+import { compare, minutesOf } from "./history-spans.ts";
 
 export type Lateness = {
   /** ms */
@@ -26,4 +28,14 @@ export function latenessByTopic(
       return [topic, { p50: percentile(late, 0.5), p99: percentile(late, 0.99), runs: late.length }];
     }),
   );
+}
+
+/** The lateness of a topic's runs. The jobs are read once a minute, so the history may have a newer run, such as the first one. */
+export function latenessOf(
+  topic: string,
+  ofJobs: ReadonlyMap<string, Lateness>,
+  history: History | undefined,
+): Lateness | undefined {
+  const { late, started } = history ? compare(history, minutesOf(history, topic)).now : {};
+  return ofJobs.get(topic) ?? (late && started !== undefined ? { ...late, runs: started } : undefined);
 }

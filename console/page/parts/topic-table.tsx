@@ -3,8 +3,8 @@ import { isHolding } from "../../../src/client/holding.ts";
 import { lateIn } from "../../../src/client/late-in.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { jobsText } from "../bulk-calls.ts";
-import { SPARK_HOURS } from "../history-reads.ts";
-import type { Lateness } from "../lateness.ts";
+import { SPARK_HOURS, useHistory } from "../history-reads.ts";
+import { type Lateness, latenessOf } from "../lateness.ts";
 import { heldJobs, lateJobs, lettersOf, type Need, retryingJobs } from "../needs.ts";
 import { AHEAD_MINUTES, type Topic, useDueNext } from "../reads.ts";
 import { durationText } from "../times.ts";
@@ -206,8 +206,9 @@ function Count({ count, isMore, look = "", unit = "", href }: Figure) {
 }
 
 function Late({ lateness, topic }: { lateness: TopicLine["lateness"]; topic: string }) {
-  const late = lateness?.get(topic);
+  const { data: history } = useHistory();
   if (lateness === undefined) return <span class="quiet">…</span>;
+  const late = latenessOf(topic, lateness, history === undefined || "why" in history ? undefined : history);
   if (late === undefined)
     return (
       <span class="quiet" title="no run of a tracked job in the last hour">

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { latenessByTopic } from "../../../console/page/lateness.ts";
+import { latenessByTopic, latenessOf } from "../../../console/page/lateness.ts";
 
 const iso = (ms: number) => new Date(Date.parse("2026-11-26T10:00:00.000Z") + ms).toISOString();
 
@@ -23,4 +23,15 @@ test("of 100 runs, one may be later than p99", () => {
     claimedAt: iso(index + 1),
   }));
   expect(latenessByTopic(jobs).get("a")).toEqual({ p50: 50, p99: 99, runs: 100 });
+});
+
+test("a run that only the history knows yet has its lateness, and that of read jobs goes before it", () => {
+  const to = Date.parse(iso(0));
+  const minutes = [{ at: to - 60_000, started: 1, failed: 0, dead: 0, late: { p50: 600, p99: 626 } }];
+  const history = { from: to - 7_200_000, to, topics: [{ topic: "a", minutes }] };
+  const read = { p50: 1, p99: 2, runs: 9 };
+  expect(latenessOf("a", new Map(), history)).toEqual({ p50: 600, p99: 626, runs: 1 });
+  expect(latenessOf("a", new Map([["a", read]]), history)).toBe(read);
+  expect(latenessOf("b", new Map(), history)).toBeUndefined();
+  expect(latenessOf("a", new Map(), undefined)).toBeUndefined();
 });
