@@ -60,7 +60,7 @@ function daysOf(dayOfMonth: string, month: string, dayOfWeek: string): string {
   if (weekdays === undefined) return `${listOf(DAY_OF_MONTH, dayOfMonth)} ${month} ?`;
   if (dayOfMonth === "*") return `? ${month} ${weekdays}`;
   throw new RangeError(
-    "expression must have * for one of day-of-month and day-of-week, because EventBridge Scheduler takes only one of them: make two schedules, " +
+    "expression must have * for one of day-of-month and day-of-week, because EventBridge Scheduler takes only one of them: for either day make two schedules, for both days let the handler check the weekday, " +
       `got ${JSON.stringify(`${dayOfMonth} … ${dayOfWeek}`)}`,
   );
 }

@@ -87,7 +87,7 @@ describe("is refused:", () => {
   test.each([
     [
       "0 9 13 * 5",
-      "* for one of day-of-month and day-of-week, because EventBridge Scheduler takes only one of them: make two schedules",
+      "* for one of day-of-month and day-of-week, because EventBridge Scheduler takes only one of them: for either day make two schedules, for both days let the handler check the weekday",
     ],
     ["0 9 * * ?", "0 to 7 or SUN to SAT, ranges, steps or lists of them in day-of-week"],
     ["0 24 * * *", "0 to 23, ranges"],

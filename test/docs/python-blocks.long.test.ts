@@ -253,13 +253,13 @@ class Control:
 class App:
     pass
 
-def waiting(order_id, name="tasks.close_order", seconds=7200):
+def waiting(order_id, name="tasks.close_order", seconds=7200, by_name=False):
     eta = (datetime(2031, 1, 2, 9, tzinfo=timezone.utc) if seconds == 7200 else datetime.now(timezone.utc) + timedelta(seconds=seconds))
-    return {"eta": eta.isoformat(), "priority": 6, "request": {"id": f"id-{order_id}", "name": name, "args": [order_id], "kwargs": {}}}
+    return {"eta": eta.isoformat(), "priority": 6, "request": {"id": f"id-{order_id}", "name": name, "args": [] if by_name else [order_id], "kwargs": {"order_id": order_id} if by_name else {}}}
 
 app = App()
 app.control = Control([
-    waiting("17"), waiting("18"), waiting("19"), waiting("20", name="tasks.mail"), waiting("21", seconds=3599), waiting("22"),
+    waiting("17"), waiting("18"), waiting("19"), waiting("20", name="tasks.mail"), waiting("21", seconds=3599), waiting("22", by_name=True),
 ], revoked=["id-18"], gone=["id-19"])
 `;
 
@@ -286,7 +286,7 @@ print(json.dumps([out.getvalue().splitlines(), app.control.ids]))
       ...{ state: "scheduled", dueAt: "2031-01-02T09:00:00.000Z", body: { orderId: "17" } },
     });
     expect(await jobOf("19")).toMatchObject({ state: "cancelled" });
-    expect(await jobOf("22")).toMatchObject({ state: "scheduled" });
+    expect(await jobOf("22")).toMatchObject({ state: "scheduled", body: { orderId: "22" } });
     for (const id of ["18", "20", "21"]) expect(await jobOf(id)).toMatchObject({ code: "job-not-found" });
   },
 );
