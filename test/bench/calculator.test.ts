@@ -84,6 +84,18 @@ test("the pages name the sizes that the bill has measured", () => {
   expect(page("calculator.md")).toContain(`a finished job has about ${Math.round(beside / 10) * 10} bytes`);
 });
 
+test.each([
+  ["without a key", "tracked"],
+  ["with a key   ", "keyed"],
+] as const)("the page has what a month of 5 million even jobs %s costs", (name, kind) => {
+  const page = readFileSync(join(import.meta.dirname, "../../docs/reference/limits-and-cost.md"), "utf8");
+  const even = { ...BURST, jobs: 5e6, arrival: "evenly", filed: "http", kind } as const;
+  const [byLambda, pulled] = [even, { ...even, consumer: "pull" } as const].map((plan) => {
+    return dollars(plan).toFixed(2);
+  });
+  expect(page).toMatch(new RegExp(`^\\| ${name} \\| \\$${byLambda} +\\| \\$${pulled} +\\|$`, "m"));
+});
+
 describe("a larger body", () => {
   const perJob = (bodyBytes: number): number =>
     (usageOf({ bodyBytes }).writeUnits - usageOf({ jobs: 0 }).writeUnits) / MILLION;
