@@ -248,6 +248,38 @@ describe("in a folder with files", () => {
     );
   });
 
+  test("a further topic keeps the runner of the tests, also if another one is installed later", async () => {
+    await init("refund");
+    const before = manifest();
+    write(
+      "package.json",
+      JSON.stringify({ ...before, devDependencies: { ...before.devDependencies, vitest: "5.1.1" } }),
+    );
+    expect((await init("reminder")).out).toContain("tests in jobs/ for node:test\n");
+    expect(read("jobs/reminder.test.ts")).toContain('from "node:test";');
+    expect(manifest().scripts).toEqual(before.scripts);
+  });
+
+  test("a further topic keeps the runner of test:jobs, beside the user's own tests", async () => {
+    write("server.ts", "");
+    write("package.json", JSON.stringify({ type: "module", scripts: { test: "node --test test/" } }));
+    await flagged("--runner", "vitest");
+    const { scripts } = manifest();
+    expect(scripts["test:jobs"]).toBe("vitest run");
+    await init("reminder");
+    expect(read("jobs/reminder.test.ts")).toContain('from "vitest";');
+    expect(manifest().scripts).toEqual(scripts);
+  });
+
+  test("--runner that contradicts the tests of an earlier init is refused", async () => {
+    await init("reminder");
+    const before = read("package.json");
+    const { code, err } = await flagged("--runner", "vitest");
+    expect(code).toBe(2);
+    expect(err).toContain("--runner vitest does not fit: the tests of jobs are for node:test. To switch,");
+    expect(read("package.json")).toBe(before);
+  });
+
   test("a further topic is added beside a program in src, and beside changed bodies and options", async () => {
     write("src/shop.ts", "");
     write("package.json", '{"type":"module"}');

@@ -7,7 +7,15 @@ import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
 import { type PlainPlan, planPlain } from "../init/plain.ts";
 import { manifestIn, type Plan, planInit } from "../init/plan.ts";
-import { type Asked, type Folder, knownRunner, MODULES, packagesOf, RUNNERS } from "../init/project.ts";
+import {
+  type Asked,
+  type Folder,
+  knownRunner,
+  MODULES,
+  packagesOf,
+  RUNNER_NAMES,
+  RUNNERS,
+} from "../init/project.ts";
 import type { Open, Session } from "../session.ts";
 
 const ABOUT = `
@@ -176,10 +184,9 @@ async function tell({ output }: Session, plan: Plan): Promise<void> {
   const changed = Object.keys(change);
   const found = { app: isNewApp ? "new" : "cdk", module, runner };
   if (output.json) return output.document({ found, wrote, changed, kept, add, next });
-  const runs = { node: "node:test", vitest: "Vitest", jest: "Jest" }[runner];
   const text = [
     `${isNewApp ? "A new CDK app" : "Your CDK app"}, ${module === "esm" ? "ES modules" : "CommonJS"}: ` +
-      `handlers in ${jobs}/, tests in ${tests}/ for ${runs}`,
+      `handlers in ${jobs}/, tests in ${tests}/ for ${RUNNER_NAMES[runner]}`,
     "",
     ...linesOf(plan),
     ...add.flatMap(({ to, lines }) => ["", `Add to ${to}:`, "", ...indented(lines)]),

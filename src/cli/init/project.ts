@@ -17,6 +17,7 @@ export type Folder = {
 
 export const RUNNERS = ["node", "vitest", "jest"] as const;
 export type Runner = (typeof RUNNERS)[number];
+export const RUNNER_NAMES = { node: "node:test", vitest: "Vitest", jest: "Jest" };
 export const MODULES = ["esm", "commonjs"] as const;
 export type Module = (typeof MODULES)[number];
 
@@ -56,7 +57,7 @@ export function projectOf(folder: Folder, manifest: Manifest, asked: Asked): Pro
   const isBare = sources.length === 0;
   const module = moduleOf(manifest, isBare, asked);
   const packages = packagesOf(folder, manifest);
-  const runner = runnerIn(packages, manifest, asked);
+  const runner = runnerIn(folder, packages, manifest, asked);
   const hasOldPlace = folder.files.includes("jobs/topics.ts");
   const jobs = !hasOldPlace && sources.some((path) => path.startsWith("src/")) ? "src/jobs" : "jobs";
   const settings = folder.read("cdk.json");
@@ -106,20 +107,27 @@ function moduleOf({ type }: Manifest, isBare: boolean, { module: asked }: Asked)
 }
 
 /** The runner that the project has or that was asked for; otherwise Node's own. */
-function runnerIn(packages: Packages, manifest: Manifest, { runner: asked }: Asked): Runner {
+function runnerIn(folder: Folder, packages: Packages, manifest: Manifest, { runner: asked }: Asked): Runner {
   const found = knownRunner(packages, manifest);
   if (asked === "jest" && !("jest" in packages))
     throw new UsageError(
       "--runner jest needs a project with Jest, such as the one of cdk init app --language typescript",
     );
+  // Each runner would take the files of the other, and fail.
+  const hasTests = folder.files.some((path) => /(^|\/)jobs\/topics\.ts$/.test(path));
+  if (asked !== undefined && found !== undefined && asked !== found && hasTests)
+    throw new UsageError(
+      `--runner ${asked} does not fit: the tests of jobs are for ${RUNNER_NAMES[found]}. To switch, first change these tests and their script in package.json`,
+    );
   return asked ?? found ?? "node";
 }
 
-/** The runner that the project has. Of two, its test script names the one in use. */
-export function knownRunner(packages: Packages, manifest: Manifest): Runner | undefined {
-  const script = testScript(manifest);
+/** The runner that the project has. The script of the tests names the one in use, also if another one is installed later. */
+export function knownRunner(packages: Packages, { scripts = {} }: Manifest): Runner | undefined {
+  const script = scripts["test:jobs"] ?? scripts.test ?? "";
   const installed = RUNNERS.filter((name) => name in packages);
-  return installed.find((name) => script.includes(name)) ?? installed[0];
+  const named = installed.find((name) => script.includes(name));
+  return named ?? (/\b(node|tsx)\b.* --test\b/.test(script) ? "node" : installed[0]);
 }
 
 /** The folder in which the runner looks for tests: the one that Jest's `roots` names, or that has all tests; otherwise the handlers'. */
