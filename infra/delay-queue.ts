@@ -104,6 +104,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
 
   /** The environment variables of each function of the queue. */
   private readonly functionEnvironment: Readonly<Record<string, string>>;
+  private readonly prefix: string;
   private readonly removable: boolean;
   private readonly tracing: boolean;
   private readonly consumerConcurrency: ConcurrencyLimit;
@@ -124,9 +125,9 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     const { prefix = DEFAULT_PREFIX, removable = false, tracing = false, encryptionKey } = props;
     const policy = queuePolicy(props);
     const { table, maxThroughput, tickConcurrency, tickSweepers, eventBus } = props;
-    const pool = { table, maxThroughput, encryptionKey, removable };
     this.requireOwnPlace(eventBus);
-    this.table = new JobPool(this, "Pool", pool).table;
+    this.prefix = this.ownPrefix(prefix);
+    this.table = new JobPool(this, "Pool", { table, maxThroughput, encryptionKey, removable }).table;
     const topics = this.createQueues(props.topics, { prefix, encryptionKey, eventBus, removable });
     this.queueUrlPrefix = queueUrlPrefix(prefix);
     this.removable = removable;
@@ -371,6 +372,23 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
     throw invalid(this.node.path, [
       `eventBus must be in the account and region of the queue, is in ${place}: give a bus of the queue's own place, and let a rule of it send the events on`,
     ]);
+  }
+
+  /** Answers the prefix. Two queues with one prefix would have resources of the same names. */
+  private ownPrefix(prefix: string): string {
+    const { environment } = Stack.of(this);
+    for (const queue of this.node.root.node.findAll()) {
+      if (!(queue instanceof DelayQueue) || queue.prefix !== prefix) continue;
+      const { path } = queue.node;
+      if (Stack.of(queue) === Stack.of(this))
+        throw invalid(this.node.path, [`prefix must differ from that of the queue ${path}, got "${prefix}"`]);
+      if (Stack.of(queue).environment === environment)
+        Annotations.of(this).addWarningV2(
+          "minutehand:same-prefix",
+          `the queue ${path} has the prefix "${prefix}" too: in one account and region only one of them deploys. Give each a prefix of its own`,
+        );
+    }
+    return prefix;
   }
 
   private applyEvents(parts: Parts, { topics, eventBus }: DelayQueueProps): Events | undefined {

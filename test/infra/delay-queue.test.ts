@@ -12,6 +12,44 @@ import { policyText } from "../../src/settings/policy-text.ts";
 import { resourcesOf } from "./resources.ts";
 import { shopWith, someFunction, templateOf } from "./shop-stack.ts";
 
+describe("a second queue with the same prefix", () => {
+  const props = { topics: { mail: { consumer: "pull" } } } satisfies DelayQueueProps;
+  const env = { account: "111122223333", region: "eu-west-1" };
+
+  it("is refused in the same stack", () => {
+    const { stack } = shopWith();
+    expect(() => new DelayQueue(stack, "Letters", props)).toThrow(
+      'DelayQueue Shop/Letters has invalid props:\n  prefix must differ from that of the queue Shop/Jobs, got "minutehand"',
+    );
+  });
+
+  it.each([
+    ["warns in another stack of the same account and region", env, 1],
+    ["is fine in another region", { ...env, region: "eu-central-1" }, 0],
+  ])("%s", (_, other, count) => {
+    const app = new App();
+    new DelayQueue(new Stack(app, "Shop", { env }), "Jobs", { ...props, prefix: "shop" });
+    const stack = new Stack(app, "Mail", { env: other });
+    new DelayQueue(stack, "Jobs", { ...props, prefix: "shop" });
+    const found = Annotations.fromStack(stack).findWarning(
+      "/Mail/Jobs",
+      Match.stringLikeRegexp('the queue Shop/Jobs has the prefix "shop" too'),
+    );
+    expect(found).toHaveLength(count);
+  });
+
+  it("warns in another stack if no stack names its account and region", () => {
+    const app = new App();
+    new DelayQueue(new Stack(app, "Shop"), "Jobs", props);
+    const stack = new Stack(app, "Mail");
+    new DelayQueue(stack, "Jobs", props);
+    Annotations.fromStack(stack).hasWarning("/Mail/Jobs", Match.stringLikeRegexp("same-prefix"));
+    const others = new Stack(app, "Letters");
+    new DelayQueue(others, "Jobs", { ...props, prefix: "letters" });
+    expect(Annotations.fromStack(others).findWarning("*", Match.stringLikeRegexp("same-prefix"))).toEqual([]);
+  });
+});
+
 describe("addConsumer", () => {
   it("gives the function its environment, event source and limits", () => {
     const { stack, queue } = shopWith({ topics: { mail: { maximumConcurrency: 7 } } });
