@@ -300,6 +300,24 @@ describe("in a folder with files", () => {
 
   test.each([
     [
+      '{\n  topics: {\n    "order-timeout": {},\n    refund: {\n      limit: 5,\n      webhook: { url },\n    },\n  },\n}',
+      '{\n  topics: {\n    "order-timeout": {},\n    refund: {\n      limit: 5,\n      webhook: { url },\n    },\n    "webhook": {},\n  },\n}',
+    ],
+    [
+      '{\n  prefix: "shop",\n  topics: { refund: {} },\n  removable: true,\n}',
+      '{\n  prefix: "shop",\n  topics: { refund: {}, "webhook": {} },\n  removable: true,\n}',
+    ],
+  ])("a further topic is added to topics over several lines: %j", async (props, changed) => {
+    await init("refund");
+    const app = (props: string) =>
+      `const queue = new DelayQueue<Topics>(stack, "Jobs", ${props});\nqueue.addHandler("refund", "jobs/refund.ts");\n`;
+    write("app.ts", app(props));
+    expect((await init("webhook")).out).not.toContain("Add to");
+    expect(read("app.ts")).toBe(`${app(changed)}queue.addHandler("webhook", "jobs/webhook.ts");\n`);
+  });
+
+  test.each([
+    [
       "export type Mail = { to: string };\nexport type Topics = {\n  refund: Mail;\n};\n",
       'new DelayQueue(stack, "Jobs", {\n  topics: { refund: {} },\n});\n',
     ],

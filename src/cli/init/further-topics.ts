@@ -7,9 +7,15 @@ import type { Folder, Project } from "./project.ts";
 /** Comments, the type, and members that are indented, so that the last line alone ends the type. */
 const TOPICS =
   /^(?:\/\*[\s\S]*?\*\/|\/\/.*\n|import .*\n|\s)*export type Topics = \{\r?\n(?:[ \t].*\n|\r?\n)*\};\s*$/;
-/** The topics of a queue in one line, each with options that have no braces. */
-const QUEUE =
-  /^(const queue = new DelayQueue<Topics>\(\w+, "\w+", \{ topics: \{ )((?:"[a-z0-9-]+": \{[^{}\n]*\}(?:, )?)+)( \} \}\);)$/gm;
+const OPTIONS = String.raw`\{(?:[^{}]|\{[^{}]*\})*\}`;
+const TOPIC = `"?[a-z0-9-]+"?: ${OPTIONS}`;
+const PROP = String.raw`\w+: [^{},\n]+`;
+/** The topics of a queue, in one line or as a formatter spreads them, beside props that have no braces. */
+const QUEUE = new RegExp(
+  String.raw`^(const queue = new DelayQueue<Topics>\(\w+, "\w+", \{\s+(?:${PROP},\s+)*topics: \{\s+)` +
+    String.raw`(${TOPIC}(?:,\s+${TOPIC})*)(,?\s+\}(?:,\s+${PROP})*,?\s+\}\);)$`,
+  "gm",
+);
 const HANDLERS = /^(?:queue\.addHandler\("[^"\n]+", "[^"\n]+"\);(?:\r?\n|$))+/gm;
 
 /** Answers the text with the topics, or `undefined` if the file has another shape than that of `init`. */
@@ -36,8 +42,11 @@ export function withHandlers(text: string, topics: readonly string[], project: P
   return text
     .replace(HANDLERS, () => (handlers.length === 0 ? lines[0] : before + handlers.join("")))
     .replace(QUEUE, (_, head: string, declared: string, end: string) => {
-      const missing = topics.filter((topic) => !declared.includes(`"${topic}": {`));
-      return head + [declared, ...missing.map((topic) => `"${topic}": {}`)].join(", ") + end;
+      const names = declared.matchAll(new RegExp(`([a-z0-9-]+)"?: ${OPTIONS}`, "g"));
+      const known = [...names].map(([, name]) => name);
+      const missing = topics.filter((topic) => !known.includes(topic));
+      const [lead] = /\s+$/.exec(head) ?? [" "];
+      return head + [declared, ...missing.map((topic) => `"${topic}": {}`)].join(`,${lead}`) + end;
     });
 }
 
