@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import * as z from "zod/mini";
-import { CLOCK_PATH } from "./clock-path.ts";
+import { CLOCK_PATH, LONGEST_MOVE } from "./clock-path.ts";
 import { errorText } from "./local-error.ts";
 import { readRequestBody } from "./loopback-server.ts";
 import type { ClockMoves } from "./move-clock.ts";
@@ -8,12 +8,9 @@ import type { MovingClock } from "./services/clock.ts";
 import { refusalOfWebPage } from "./web-page.ts";
 
 const MOST_BYTES = 1_000;
-const DAY_MS = 86_400_000;
-/** The longest move: a leap year. */
-const MOST_MS = 366 * DAY_MS;
 
 const request = z.union([
-  z.strictObject({ by: z.int().check(z.minimum(1), z.maximum(MOST_MS)) }),
+  z.strictObject({ by: z.int().check(z.minimum(1), z.maximum(LONGEST_MOVE)) }),
   z.strictObject({ to: z.literal("next-job") }),
 ]);
 
@@ -61,7 +58,10 @@ async function post(
   const body = await readRequestBody(incoming, MOST_BYTES);
   const { data: asked } = z.safeParse(request, body === "too-large" ? body : jsonIn(body));
   if (asked === undefined)
-    return { status: 400, message: `the body must be {"by": <1 to ${MOST_MS} ms>} or {"to": "next-job"}` };
+    return {
+      status: 400,
+      message: `the body must be {"by": <1 to ${LONGEST_MOVE} ms>} or {"to": "next-job"}`,
+    };
   if (typeof moves === "string") return { status: 409, message: moves };
   const gone = new AbortController();
   response.once("close", () => gone.abort());

@@ -110,6 +110,12 @@ test.each([["1h"], ["-1h"], ["+0s"], ["+soon"], ["tomorrow"], ["--soon"]])(
   },
 );
 
+test("refuses a move of more than 366 days, because the clock never goes back", async () => {
+  const said = async (move: string) => (await type(undefined, ["clock", move])).err;
+  expect(await said("+367d")).toContain("It must be at most 366d: the clock never goes back.\n");
+  expect(await said("+366d")).not.toContain("at most");
+});
+
 test("says that the clock only goes forward to a caller who moves it back", async () => {
   const said = async (move: string) => (await type(undefined, ["clock", move, "--json"])).err;
   expect(await said("-1h")).toContain("The clock only goes forward. It must be +,");

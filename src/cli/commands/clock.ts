@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from "commander";
+import { LONGEST_MOVE } from "../../../local/clock-path.ts";
 import { lengthText } from "../../../local/clock-words.ts";
 import { DAY } from "../../core/constants.ts";
 import { parseDuration } from "../../general/times.ts";
@@ -74,6 +75,10 @@ async function moveClock(session: Session, url: string, moves: readonly ClockMov
 function moveIn(text: string): ClockMove {
   if (text === "next-job") return { to: text };
   const by = text.startsWith("+") ? parseDuration(text.slice(1)) : undefined;
+  if (by !== undefined && by > LONGEST_MOVE)
+    throw new InvalidArgumentError(
+      `It must be at most ${lengthText(LONGEST_MOVE)}: the clock never goes back.`,
+    );
   if (by !== undefined && by > 0) return { by };
   const back = text.startsWith("-") ? "The clock only goes forward. " : "";
   throw new InvalidArgumentError(`${back}It must be +, a duration such as 1m, 1h or 7d, or "next-job".`);
