@@ -64,11 +64,20 @@ function camelCase(name: string): string {
 }
 
 /** commander writes its suggestion on a second line. Keeps the message on one line. */
+function plainRefusal(refusal: string): string {
+  return refusal
+    .replace("error:", "minutehand:")
+    .replace("\n", " ")
+    .replace(
+      /command-argument (value '.*') is invalid for (argument '\w+')\./,
+      "the $1 of the $2 is invalid.",
+    );
+}
+
 function printErrors(command: Command): void {
   command.configureOutput({
     outputError: (text, write) => {
-      const line = text.trim().replace("error:", "minutehand:").replace("\n", " ");
-      write(`${line}${hintFor(text.trim(), command)}\n`);
+      write(`${plainRefusal(text.trim())}${hintFor(text.trim(), command)}\n`);
     },
   });
   command.commands.forEach(printErrors);

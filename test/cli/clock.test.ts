@@ -118,7 +118,9 @@ test("refuses a move of more than 366 days, because the clock never goes back", 
 
 test("says that the clock only goes forward to a caller who moves it back", async () => {
   const said = async (move: string) => (await type(undefined, ["clock", move, "--json"])).err;
-  expect(await said("-1h")).toContain("The clock only goes forward. It must be +,");
+  expect(await said("-1h")).toContain(
+    "minutehand: the value '-1h' of the argument 'move' is invalid. The clock only goes forward. It must be +,",
+  );
   expect(await said("1h")).not.toContain("forward");
 });
 

@@ -112,11 +112,11 @@ describe("a command line", () => {
       ["cancel", "ids"],
     ].map(([command = "", name]): [string[], string] => [
       [command, "order-17"],
-      `command-argument value 'order-17' is invalid for argument '${name}'. ${ID_RULE}`,
+      `the value 'order-17' of the argument '${name}' is invalid. ${ID_RULE}`,
     ]),
     ...["redrive", "dismiss"].map((command): [string[], string] => [
       [command, "orders", "order-17"],
-      `command-argument value 'order-17' is invalid for argument 'ids'. ${DEAD_ID_RULE}`,
+      `the value 'order-17' of the argument 'ids' is invalid. ${DEAD_ID_RULE}`,
     ]),
     [["enqueue", "orders", "--body", "1"], "one of --delay and --due-at must be given"],
     [
