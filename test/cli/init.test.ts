@@ -91,7 +91,7 @@ describe("in an empty folder", () => {
   });
 
   test("--module commonjs writes CommonJS, which tsx runs", async () => {
-    await flagged("--module", "commonjs");
+    expect((await flagged("--module", "commonjs")).out).not.toContain("The folder has code");
     expect(manifest()).toMatchObject({
       type: "commonjs",
       scripts: { test: 'tsx --test "jobs/*.test.ts"' },
@@ -401,7 +401,10 @@ describe("in a CommonJS program", () => {
 
   test("the package keeps its type, and Node's runner uses tsx", async () => {
     write("package.json", "{}");
-    await init("refund");
+    const { out } = await init("refund");
+    expect(out).toContain(
+      'The folder has code and its package.json no "type": "module", so the new code is CommonJS.\n',
+    );
     expect(manifest()).not.toHaveProperty("type");
     expect(manifest().scripts.test).toBe('tsx --test "jobs/*.test.ts"');
   });

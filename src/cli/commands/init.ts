@@ -28,6 +28,10 @@ a topic that topics.ts has with another body than { id: string } and that lacks 
 
 With --template it writes minutehand.json and .gitignore, for programs in any language that pull their jobs.`;
 
+/** `npm init` writes "commonjs" without asking, so a user may be surprised. */
+const WHY_COMMONJS =
+  'The folder has code and its package.json no "type": "module", so the new code is CommonJS.';
+
 type Flags = { topic?: string[]; template?: true } & Asked;
 
 export function addInit(program: Command, open: Open): void {
@@ -179,7 +183,7 @@ function writeFiles(folder: string, { write, change }: PlainPlan): void {
 
 async function tell({ output }: Session, plan: Plan): Promise<void> {
   const { project, write, change, kept, add, next } = plan;
-  const { isNewApp, module, runner, jobs, tests } = project;
+  const { isNewApp, isBare, module, runner, jobs, tests } = project;
   const wrote = Object.keys(write);
   const changed = Object.keys(change);
   const found = { app: isNewApp ? "new" : "cdk", module, runner };
@@ -187,6 +191,7 @@ async function tell({ output }: Session, plan: Plan): Promise<void> {
   const text = [
     `${isNewApp ? "A new CDK app" : "Your CDK app"}, ${module === "esm" ? "ES modules" : "CommonJS"}: ` +
       `handlers in ${jobs}/, tests in ${tests}/ for ${RUNNER_NAMES[runner]}`,
+    ...(isBare || !isNewApp || module === "esm" ? [] : [WHY_COMMONJS]),
     "",
     ...linesOf(plan),
     ...add.flatMap(({ to, lines }) => ["", `Add to ${to}:`, "", ...indented(lines)]),
