@@ -38,6 +38,7 @@ export function createTypeCheck({ root, guard, isInput, log }: Options): TypeChe
   return {
     start: async () => {
       cancel();
+      log("checking types …");
       const child = runCompiler(compiler, root);
       running = child;
       guard.watchGroup(child);
@@ -94,5 +95,5 @@ function logErrors(found: readonly string[], known: readonly string[], log: (lin
   const news = found.filter((text) => !known.includes(text));
   for (const text of news.slice(0, MOST_LINES)) log(`type error: ${text}`);
   if (news.length > MOST_LINES) log(`and ${news.length - MOST_LINES} more type errors`);
-  if (found.length === 0 && known.length > 0) log("no type errors any more");
+  if (news.length === 0) log(found.length === 0 ? "no type errors" : "no new type errors");
 }
