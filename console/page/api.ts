@@ -3,7 +3,6 @@ import { callOver, fetchable, type Outgoing } from "../../src/client/call.ts";
 import { clientOver } from "../../src/client/client-over.ts";
 import { MinutehandError } from "../../src/core/errors.ts";
 import { KEY_HEADER } from "../about.ts";
-import { clock } from "./clock.ts";
 import { about, callHeaders, isKeyWrong } from "./server.ts";
 
 /** How long a call may take, ms. The server of the console gives up a little earlier. */
@@ -46,7 +45,6 @@ function silence(error: unknown): string {
 export const api = clientOver({
   transport,
   url: location.origin,
-  clock,
   newKey: () => crypto.randomUUID(),
 });
 

@@ -34,25 +34,18 @@ type Given<Arguments extends readonly [unknown, unknown, object]> = [
 export type ClientParts = {
   readonly transport: Transport;
   readonly url: string;
-  /** ms since the epoch. */
-  readonly clock: () => number;
   /** Makes a key for a call without an Idempotency-Key. Absent if the transport never retries. */
   readonly newKey?: () => string;
 };
 
 type NewKey = ClientParts["newKey"];
 
-export function clientOver<Topics = TopicBodies>({
-  transport,
-  url,
-  clock,
-  newKey,
-}: ClientParts): Client<Topics> {
+export function clientOver<Topics = TopicBodies>({ transport, url, newKey }: ClientParts): Client<Topics> {
   const call = callOver(transport, url);
   return withCheckedOptions<Client<Topics>>({
     ...withShift(jobCalls<Topics>(call, newKey)),
-    forecast: (query) => forecastParts(call, clock, query),
-    counts: (query) => countParts(call, clock, query),
+    forecast: (query) => forecastParts(call, query),
+    counts: (query) => countParts(call, query),
     bulk: ({ idempotencyKey = newKey?.(), ...request }, onProgress) =>
       changeParts(call, "/jobs/bulk", { ...request, idempotencyKey }, onProgress),
     erase: (request, onProgress) => changeParts(call, "/jobs/erase", request, onProgress),

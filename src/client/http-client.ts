@@ -54,7 +54,7 @@ export function createClient<Topics = TopicBodies>(options: ClientOptions): Clie
   const transport = transportFor(options);
   const { url, schemas } = options;
   return withSchemas(
-    clientOver<Topics>({ transport: withOrigin(transport), url, clock: Date.now, newKey: randomUUID }),
+    clientOver<Topics>({ transport: withOrigin(transport), url, newKey: randomUUID }),
     schemas,
   );
 }

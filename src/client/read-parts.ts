@@ -29,14 +29,13 @@ export async function* pages<T>(
   } while (cursor !== undefined);
 }
 
-/** A minute may lie in the answers to several calls. `clock`: ms since the epoch. */
+/** A minute may lie in the answers to several calls. */
 export async function* forecastParts(
   call: Call,
-  clock: () => number,
   query: ForecastQuery = {},
 ): AsyncGenerator<MinuteCount, void> {
   let last: MinuteCount | undefined;
-  for await (const { minutes } of countParts(call, clock, query)) {
+  for await (const { minutes } of countParts(call, query)) {
     for (const { minute, count } of minutes) {
       if (last !== undefined && last.minute !== minute) yield last;
       last = { minute, count: count + (last?.minute === minute ? last.count : 0) };
@@ -45,33 +44,32 @@ export async function* forecastParts(
   if (last !== undefined) yield last;
 }
 
-/** The answers to the calls of one forecast, in the order of time. `clock`: ms since the epoch. */
+/** The answers to the calls of one forecast, in the order of time. Without `from`, the API begins at the time of its own clock. */
 export async function* countParts(
   call: Call,
-  clock: () => number,
-  { topic, from = new Date(clock()), to = hourAfter(from), step, signal }: CountQuery = {},
+  { topic, from, to, step, signal }: CountQuery = {},
 ): AsyncGenerator<CountPart, void> {
   type Part = CountPart & { cursor?: string; next?: string };
   const isNew = unrepeated("/forecast");
-  const query = { topic, to, step };
-  // An API of an earlier version answers no cursor, but the time at which the next call begins.
-  let place: Query | undefined = { from };
+  const hour = hourFrom(from ?? new Date());
+  let place: Query | undefined = { from, to };
   while (place !== undefined) {
     const part: Part = await call(
       "GET",
       "/forecast",
       { minutes: "array" },
-      { query: { ...query, ...place }, signal },
+      { query: { topic, step, ...place }, signal },
     );
     yield part;
     const cursor = isNew(part.cursor ?? part.next);
     if (cursor === undefined) return;
-    place = part.cursor === undefined ? { from: cursor } : { from, cursor };
+    // An API of an earlier version answers no cursor, but the time at which the next call begins. Its clock is the machine's.
+    place = part.cursor === undefined ? { from: cursor, to: to ?? hour } : { from, to, cursor };
   }
 }
 
-/** `undefined` if `from` is not a time, so that the API refuses it. */
-function hourAfter(from: Instant): Date | undefined {
+/** The end of the hour that begins at `from`. `undefined` if `from` is not a time, so that the API refuses it. */
+function hourFrom(from: Instant): Date | undefined {
   const time = typeof from === "string" ? parseInstant(from) : from.getTime();
   return time === undefined || Number.isNaN(time) ? undefined : new Date(time + HOUR);
 }

@@ -21,7 +21,6 @@ export function clientInside<Topics = TopicBodies>(
   return clientOver({
     // No request leaves the process, so its URL needs no host.
     url: "",
-    clock: ctx.clock,
     transport: withOrigin(({ url, signal, ...request }) => {
       const [path = "", query = ""] = url.split("?");
       const answered = app({ ...request, path, query, signal })

@@ -5,6 +5,7 @@ import { type Client, MinutehandError } from "../../src/client/client.ts";
 import { clientOver } from "../../src/client/client-over.ts";
 import { directOn } from "../../src/client/direct-client.ts";
 import { createTelemetry } from "../../src/environment/telemetry.ts";
+import { iso } from "../../src/general/times.ts";
 import { enqueue } from "../../src/protocol/file/enqueue.ts";
 import { type Api, createApi } from "../support/api.ts";
 import { fetchApp } from "../support/fetch-app.ts";
@@ -21,7 +22,7 @@ function createClient(api: Api = createApi()) {
     asked.push(`${request.method} ${pathname}${search}`);
     return fetchApp(api.app, new Request(`https://api${pathname.replace("/v1", "")}${search}`, request));
   };
-  const client: Client = clientOver({ transport, url: URL_OF_API, clock: api.world.now });
+  const client: Client = clientOver({ transport, url: URL_OF_API });
   return { client, api, asked };
 }
 
@@ -41,7 +42,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 /** A client of a server that gives this answer to everything. */
 function answeredBy(status: number, type: string, body: string): Client {
   const transport: Transport = async () => new Response(body, { status, headers: { "content-type": type } });
-  return clientOver({ transport, url: "https://api.example.com", clock: Date.now });
+  return clientOver({ transport, url: "https://api.example.com" });
 }
 
 describe("the client", () => {
@@ -168,7 +169,7 @@ describe("the client", () => {
       if (keys.length === failing) throw new MinutehandError("unavailable", "no answer");
       return fetchApp(api.app, request);
     };
-    const client: Client = clientOver({ transport, url: "https://api", clock: api.world.now });
+    const client: Client = clientOver({ transport, url: "https://api" });
     const jobs = Array.from({ length: 1001 }, () => ({ topic: "orders", body: 1, delay: "1h" as const }));
     const filed = await client.enqueueMany(jobs, { idempotencyKey: "k" });
     const partKey = /^part-[23]-[0-9a-f]{64}$/;
@@ -282,7 +283,7 @@ describe("the client", () => {
         urls.push(url.split("?")[1] ?? "");
         return Response.json(answers[at++]);
       };
-      return clientOver({ transport, url: URL_OF_API, clock: () => START });
+      return clientOver({ transport, url: URL_OF_API });
     };
     expect(await all(client().forecast())).toEqual([minute(5), answers[2]?.minutes[0]]);
     expect(urls.map((query) => new URLSearchParams(query).get("cursor"))).toEqual([null, "a", "b"]);
@@ -290,15 +291,33 @@ describe("the client", () => {
     expect(urls.at(-1)).toContain("step=60");
   });
 
-  test("follows the times of an API of an earlier version, which answers no cursor", async () => {
-    const next = "2026-03-01T09:30:00.000Z";
-    const urls: string[] = [];
+  test("counts the hour that begins now by the API's clock, which may differ from the machine's", async () => {
+    const { client } = createClient();
+    await client.enqueue("orders", 1, { delay: "5m" });
+    const count = 1;
+    expect(await all(client.forecast())).toEqual([{ minute: iso(START + 5 * MINUTE), count }]);
+    expect(await all(client.counts({ step: 3600 }))).toMatchObject([{ counts: [{ count }] }]);
+  });
+
+  test("follows the times of an API of an earlier version, which answers no cursor, to the end of its hour", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: START });
+    const next = iso(START + 30 * MINUTE);
+    const queries: string[] = [];
     const transport: Transport = async ({ url }) => {
-      urls.push(url);
-      return Response.json({ minutes: [], ...(urls.length === 1 && { next }) });
+      queries.push(new URL(url).search);
+      return Response.json({ minutes: [], ...(queries.length % 2 === 1 && { next }) });
     };
-    await all(clientOver({ transport, url: URL_OF_API, clock: () => START }).forecast());
-    expect(new URL(urls[1] ?? "").searchParams.get("from")).toBe(next);
+    const client = clientOver({ transport, url: URL_OF_API });
+    await all(client.forecast()).finally(() => vi.useRealTimers());
+    await all(client.forecast({ from: iso(START - MINUTE) }));
+    const sent = queries.map((query) => Object.fromEntries(new URLSearchParams(query)));
+    const from = iso(START - MINUTE);
+    expect(sent).toEqual([
+      {},
+      { from: next, to: iso(START + 60 * MINUTE) },
+      { from },
+      { from: next, to: iso(START + 59 * MINUTE) },
+    ]);
   });
 
   test("repeats the call of a bulk until all of the bulk is done, and reports the progress", async () => {
@@ -315,7 +334,7 @@ describe("the client", () => {
       sent.push(JSON.parse(request.body ?? ""));
       return Response.json(parts.shift());
     };
-    const client = clientOver({ transport, url: URL_OF_API, clock: () => START });
+    const client = clientOver({ transport, url: URL_OF_API });
     const reached: string[] = [];
     const request = { action: "cancel", topic: "orders", tag: "eu" } as const;
     const result: BulkResult = await client.bulk(request, (sums) =>
@@ -558,7 +577,7 @@ describe("an answer that is not from Minutehand's API", () => {
       let at = 0;
       const transport: Transport = async () =>
         Response.json({ ...counts, jobs: [], minutes: [], cursor: answers[at], next: answers[at++] });
-      return clientOver({ transport, url: URL_OF_API, clock: () => START });
+      return clientOver({ transport, url: URL_OF_API });
     };
     const error = {
       code: "bad-answer",

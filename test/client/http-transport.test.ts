@@ -17,7 +17,7 @@ let keys = 0;
 function clientOf({ url }: { url: string }, options: Options = {}) {
   const settings = { authorize: unauthorized, timeout: TIMEOUT, retries: 3, firstWait: 1, random: () => 0 };
   const transport = httpTransport({ ...settings, ...options });
-  return clientOver({ transport, url, clock: Date.now, newKey: () => `key-${++keys}` });
+  return clientOver({ transport, url, newKey: () => `key-${++keys}` });
 }
 
 const jobs = ({ api }: TroubledApi) => api.world.pool.items().filter((item) => "body" in item);

@@ -99,7 +99,6 @@ async function troubled(
   const client = clientOver({
     transport,
     url: served.url,
-    clock: api.world.now,
     newKey: () => `key-${++keys}`,
   });
   const answer = await CALLS[name]?.(client, scene);
@@ -163,10 +162,7 @@ describe("a call whose answer is lost", () => {
         firstWait: 1,
         random: () => 0,
       });
-      await CALLS[name]?.(
-        clientOver({ transport, url: served.url, clock: api.world.now, newKey: () => "key" }),
-        scene,
-      );
+      await CALLS[name]?.(clientOver({ transport, url: served.url, newKey: () => "key" }), scene);
       expect(homes).toBeDefined();
       expect(await leftOf(api)).toMatchObject({ homes });
     },

@@ -45,7 +45,7 @@ function clientWhose(thrown: Error, from: (typeof FROM)[number] = "fetch") {
     authorize: async ({ headers }) => headers,
     ...{ timeout: 30_000, retries: 2, firstWait: 1, random: () => 0 },
   });
-  const client = clientOver({ transport, url: "http://127.0.0.1:1", clock: Date.now, newKey: () => "key" });
+  const client = clientOver({ transport, url: "http://127.0.0.1:1", newKey: () => "key" });
   return { client, calls };
 }
 
@@ -87,7 +87,7 @@ test.each([1, 22, 6000, 10_080])("a call to port %i fails at once, with the real
     authorize: async ({ headers }) => headers,
     ...{ timeout: 30_000, retries: 100, firstWait: 20_000, random: () => 1 },
   });
-  const client = clientOver({ transport, url: `http://127.0.0.1:${port}`, clock: Date.now });
+  const client = clientOver({ transport, url: `http://127.0.0.1:${port}` });
   await expect(client.get("1")).rejects.toThrow(`fetch calls no server on port ${port}`);
 });
 
@@ -96,6 +96,6 @@ test("an error in the request itself is not taken for one of the network", async
     authorize: async () => new Headers({ authorization: "Bearer ☃" }),
     ...{ timeout: 30_000, retries: 100, firstWait: 20_000, random: () => 1 },
   });
-  const client = clientOver({ transport, url: "http://127.0.0.1:1", clock: Date.now });
+  const client = clientOver({ transport, url: "http://127.0.0.1:1" });
   await expect(client.get("1")).rejects.toBeInstanceOf(TypeError);
 });

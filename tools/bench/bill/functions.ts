@@ -138,7 +138,6 @@ export function startApi(account: Account): Client {
   let keys = 0;
   return clientOver({
     url: "https://billed.invalid",
-    clock: account.timeline.now,
     newKey: () => `key-${++keys}`,
     async transport(request) {
       account.usage.apiCalls += 1;
