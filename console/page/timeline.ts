@@ -84,7 +84,7 @@ async function countAll(
     let reached = from;
     const asked = { from: new Date(from), to: new Date(to), step: step / 1000, signal };
     for await (const part of api.counts({ ...one, ...asked })) {
-      counts = withCounts(counts, part.counts ?? [], step);
+      counts = withCounts(counts, part.counts, step);
       const next = Math.min(Date.parse(part.reached), to);
       counted += next - reached;
       reached = next;

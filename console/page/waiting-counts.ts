@@ -54,7 +54,7 @@ export async function countWaiting(
       let reached = part.from;
       const asked = { from: new Date(part.from), to: new Date(part.to), step: step / SECOND, signal };
       for await (const page of api.counts(asked)) {
-        for (const cell of page.counts ?? []) addCell(known, cell, { from, to }, step);
+        for (const cell of page.counts) addCell(known, cell, { from, to }, step);
         const next = Math.min(Date.parse(page.reached), part.to);
         counted += next - reached;
         reached = next;
@@ -65,7 +65,7 @@ export async function countWaiting(
   return known;
 }
 
-type Cell = NonNullable<CountPart["counts"]>[number];
+type Cell = CountPart["counts"][number];
 
 function addCell(
   known: Map<string, Waiting>,

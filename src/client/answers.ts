@@ -28,8 +28,8 @@ export type SettledJob<Topics = TopicBodies, T extends keyof Topics & string = k
 export type Schedule<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = {
   [Name in T]: Omit<ScheduleJson, "topic" | "body"> & { topic: Name; body: JsonOf<Topics[Name]> };
 }[T];
-/** What one request has counted. `counts`: absent without a `step`. `reached`: all jobs that are due before it are counted. `at`: the API's clock. */
-export type CountPart = Pick<ForecastJson, "minutes" | "counts" | "reached" | "at">;
+/** What one request has counted. `reached`: all jobs that are due before it are counted. `at`: the API's clock. */
+export type CountPart = Required<Pick<ForecastJson, "minutes" | "counts" | "reached" | "at">>;
 
 /** What one request of an export has read. `errors`: the jobs that cannot be read. `cursor`: the export goes on after this part; absent: it has ended. */
 export type ExportPart<Topics = TopicBodies, T extends keyof Topics & string = keyof Topics & string> = Omit<

@@ -174,9 +174,7 @@ export type Client<Topics = TopicBodies> = {
    * Counts all jobs of a range, by default of the next hour, by topic, state and step of time, part by part. Two parts can have counts of the
    * same step, topic and state: add them up.
    */
-  counts<N extends keyof T & string, T = Topics>(
-    query: CountQuery<N> & { step: number },
-  ): AsyncIterable<CountPart>;
+  counts<N extends keyof T & string, T = Topics>(query: CountQuery<N>): AsyncIterable<CountPart>;
   /**
    * Changes many jobs of a topic, part by part, until all are done. `onProgress` gets the sums after each part. If a part after the
    * first fails, the `data` of the error has the `cursor` that continues the bulk. Idempotent: a repeated part changes no job twice, and

@@ -95,8 +95,8 @@ type Paged = CallOptions & { pageSize?: number };
 export type ListQuery<T extends string = string> = Range & Paged & Filters & { topic?: T; state?: JobState };
 export type DeadQuery = Paged & Filters;
 export type ForecastQuery<T extends string = string> = Range & CallOptions & { topic?: T };
-/** `step`: how long a step of time is, in whole seconds, 1 to 86,400. */
-export type CountQuery<T extends string = string> = ForecastQuery<T> & { step?: number };
+/** `step`: how long a step of time is, whole seconds, 1 second to 1 day. */
+export type CountQuery<T extends string = string> = ForecastQuery<T> & { step: Duration };
 
 export type NewSchedule<T extends string = string, Body = unknown> = JobOptions & {
   /** `cron(…)`, `rate(…)` or `at(…)`; or five fields of cron such as `0 9 * * 1-5`, or `@daily`. */

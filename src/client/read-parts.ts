@@ -1,6 +1,7 @@
+import { DAY } from "../core/constants.ts";
 import { MinutehandError } from "../core/errors.ts";
 import { quoted } from "../general/text.ts";
-import { parseInstant } from "../general/times.ts";
+import { parseInstant, secondsIn } from "../general/times.ts";
 import type { ForecastJson } from "../http/answers/forecast.ts";
 import type { BulkPart, ExportPart } from "../http/answers/many-jobs.ts";
 import type { CountPart } from "./answers.ts";
@@ -35,7 +36,7 @@ export async function* forecastParts(
   query: ForecastQuery = {},
 ): AsyncGenerator<MinuteCount, void> {
   let last: MinuteCount | undefined;
-  for await (const { minutes } of countParts(call, query)) {
+  for await (const { minutes } of forecastAnswers(call, query)) {
     for (const { minute, count } of minutes) {
       if (last !== undefined && last.minute !== minute) yield last;
       last = { minute, count: count + (last?.minute === minute ? last.count : 0) };
@@ -44,12 +45,28 @@ export async function* forecastParts(
   if (last !== undefined) yield last;
 }
 
-/** The answers to the calls of one forecast, in the order of time. Without `from`, the API begins at the time of its own clock. */
+/** The answers to the calls of one count. Plain JavaScript may leave out `step`, and the API would then count no states. */
 export async function* countParts(
   call: Call,
-  { topic, from, to, step, signal }: CountQuery = {},
+  { step, ...query }: Partial<CountQuery> = {},
 ): AsyncGenerator<CountPart, void> {
-  type Part = CountPart & { cursor?: string; next?: string };
+  const seconds = secondsIn(step ?? Number.NaN);
+  if (Number.isInteger(seconds) && seconds >= 1 && seconds * 1000 <= DAY) {
+    yield* forecastAnswers<CountPart>(call, query, seconds);
+    return;
+  }
+  const got = step === undefined ? "nothing" : JSON.stringify(step);
+  const message = `must be whole seconds, from 1 to ${DAY / 1000}, or a text such as "1h", got ${got}`;
+  throw new MinutehandError("bad-request", `step ${message}`, { errors: [{ path: "step", message }] });
+}
+
+/** The answers to the calls of one forecast, in the order of time. Without `from`, the API begins at the time of its own clock. */
+async function* forecastAnswers<Answer extends Partial<CountPart> = ForecastJson>(
+  call: Call,
+  { topic, from, to, signal }: ForecastQuery,
+  step?: number,
+): AsyncGenerator<Answer, void> {
+  type Part = Answer & { cursor?: string; next?: string };
   const isNew = unrepeated("/forecast");
   const hour = hourFrom(from ?? new Date());
   let place: Query | undefined = { from, to };

@@ -269,6 +269,26 @@ describe("the client", () => {
     ]);
   });
 
+  test("counts by a step that is a text, and refuses a step that is missing or that the API would refuse", async () => {
+    const { client, asked } = createClient();
+    const counts = client.counts as (query: object) => AsyncIterable<unknown>;
+    await all(client.counts({ step: "1h30m" }));
+    expect(asked.splice(0)).toEqual(["GET /v1/forecast?step=5400"]);
+    for (const [step, got] of [
+      [undefined, "nothing"],
+      ["soon", '"soon"'],
+      ...[0, 1.5, 86_401].map((step) => [step, `${step}`] as const),
+    ]) {
+      const message = `must be whole seconds, from 1 to 86400, or a text such as "1h", got ${got}`;
+      await expect(all(counts({ topic: "orders", step }))).rejects.toMatchObject({
+        code: "bad-request",
+        message: `step ${message}`,
+        data: { errors: [{ path: "step", message }] },
+      });
+    }
+    expect(asked).toEqual([]);
+  });
+
   test("adds up a minute that is counted in several calls, and answers the parts of counts as they come", async () => {
     const minute = (count: number) => ({ minute: "2026-03-01T09:01:00.000Z", count });
     const answers = [

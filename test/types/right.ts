@@ -36,6 +36,7 @@ export async function bodiesThatComeBack(client: Client<Topics>): Promise<string
   const schedule = await client.putSchedule("weekly", weekly);
   for await (const { topic } of client.list({ topic: "refund" })) topic satisfies "refund";
   for await (const { topic } of client.list()) topic satisfies keyof Topics;
+  for await (const { counts } of client.counts({ step: "1h" })) counts.length satisfies number;
   return [
     filed.body.orderId,
     read.topic === "refund" ? read.body.refundId : read.body.orderId,

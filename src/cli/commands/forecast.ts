@@ -15,7 +15,7 @@ import type { Open, Session } from "../session.ts";
 import type { Column } from "../table.ts";
 
 type Minute = { minute: string; count: number };
-type Counted = Omit<NonNullable<CountPart["counts"]>[number], "from"> & { from?: string };
+type Counted = Omit<CountPart["counts"][number], "from"> & { from?: string };
 type Flags = ForecastQuery & { from?: string; to?: string; by?: "state"; step?: number };
 
 const HOUR = 3_600_000;
@@ -98,7 +98,7 @@ function stepSeconds(text: string): number {
 /** Adds up the counts of all parts, in the order of time, topic and state. Without `step`, all steps of a topic and state are one count. */
 async function countByState(api: Client, query: ForecastQuery, step: number | undefined): Promise<Counted[]> {
   const sums = new Map<string, Counted>();
-  for await (const { counts = [] } of api.counts({ ...query, step: step ?? DAY / 1000 })) {
+  for await (const { counts } of api.counts({ ...query, step: step ?? DAY / 1000 })) {
     for (const { from, ...cell } of counts) {
       const one: Counted = step === undefined ? cell : { from, ...cell };
       const name = `${one.from ?? ""} ${cell.topic} ${cell.state}`;
