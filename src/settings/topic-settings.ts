@@ -336,24 +336,21 @@ type Declaration = (
   readonly onlyFor?: "pull" | "lambda";
   /** The value for functions if it is not set. */
   readonly ifAbsent?: string | number;
-  /** A topic of the test kit may have it. */
-  readonly isInTests?: true;
 };
 
 const functions = { readBy: "functions" } as const;
-const tested = { ...functions, isInTests: true } as const;
 
 export const TOPIC_SETTINGS = {
-  consumer: { kind: "word", words: ["lambda", "pull"], ...tested },
+  consumer: { kind: "word", words: ["lambda", "pull"], ...functions },
   webhook: {
     kind: "own",
     types: ["object"],
     allowed: 'such as {"url": "https://example.com/hook"}',
     range:
       "`url`, `timeout` 1–30 s, `allowHttp`, `allowHosts`, `onlyHosts`, `ports`, `sharedSecret`, `mostAttempts`",
-    ...tested,
+    ...functions,
   },
-  tracking: { kind: "word", words: ["full", "none"], ifAbsent: "full", ...tested },
+  tracking: { kind: "word", words: ["full", "none"], ifAbsent: "full", ...functions },
   precision: { kind: "word", words: ["second", "millisecond"], ifAbsent: "second", ...functions },
   pack: {
     kind: "own",
@@ -367,10 +364,17 @@ export const TOPIC_SETTINGS = {
     kind: "own",
     types: ["array", "object"],
     range: `1–${MOST_WAITS} waits, or \`exponential\` with \`initial\`, \`factor\`, \`max\`, \`jitter\``,
-    ...tested,
+    ...functions,
   },
-  maxAttempts: { kind: "count", least: 1, most: MOST_ATTEMPTS, ...tested },
-  ttr: { kind: "duration", least: 1, most: LONGEST_LEASE / 1000, onlyFor: "pull", ifAbsent: 30, ...tested },
+  maxAttempts: { kind: "count", least: 1, most: MOST_ATTEMPTS, ...functions },
+  ttr: {
+    kind: "duration",
+    least: 1,
+    most: LONGEST_LEASE / 1000,
+    onlyFor: "pull",
+    ifAbsent: 30,
+    ...functions,
+  },
   maximumConcurrency: {
     ...{ kind: "count", least: 2, most: 1000, orFalse: true },
     onlyFor: "lambda",
@@ -384,16 +388,15 @@ export const TOPIC_SETTINGS = {
     onlyFor: "lambda",
     readBy: "deployment",
   },
-  maxPerSecond: { kind: "own", types: ["number"], range: "1–1,000, or one in up to 60 s", ...tested },
-  maxFiledPerMinute: { kind: "count", least: 1, most: 1_000_000, ...tested },
-  spread: { kind: "duration", least: 0, most: LONGEST_SPREAD / 1000, ...tested },
+  maxPerSecond: { kind: "own", types: ["number"], range: "1–1,000, or one in up to 60 s", ...functions },
+  maxFiledPerMinute: { kind: "count", least: 1, most: 1_000_000, ...functions },
+  spread: { kind: "duration", least: 0, most: LONGEST_SPREAD / 1000, ...functions },
   cancelOn: {
     kind: "own",
     types: ["object", "array"],
     allowed: 'such as {"detailType": "OrderPaid", "key": "$.detail.orderId"}',
     range: "one or more of `source`, `detailType`, `key`, `tombstone`",
     readBy: "events",
-    isInTests: true,
   },
   enqueueOn: {
     kind: "own",
@@ -401,23 +404,22 @@ export const TOPIC_SETTINGS = {
     allowed: 'such as {"detailType": "OrderPlaced", "key": "$.detail.orderId", "delay": "30m"}',
     range: "the same without `tombstone`; `delay`, `body`, `onDuplicate`, `maxDelay`",
     readBy: "events",
-    isInTests: true,
   },
   window: {
     kind: "own",
     types: ["string"],
     allowed: 'such as "09:00-18:00 Asia/Shanghai"',
     range: "such as `09:00-18:00 Asia/Shanghai`",
-    ...tested,
+    ...functions,
   },
   ifLate: {
     kind: "own",
     types: ["object"],
     allowed: 'such as {"after": "1h", "do": "skip"}',
     range: "`after` 1 s–10 years; `do` `run`, `skip`, `expire`",
-    ...tested,
+    ...functions,
   },
-  notify: { kind: "own", types: ["array"], range: "a list of `completed`, `failed`, `dead`", ...tested },
+  notify: { kind: "own", types: ["array"], range: "a list of `completed`, `failed`, `dead`", ...functions },
   oldestMessageAge: { kind: "duration", least: 60, most: READY_RETENTION / 1000, readBy: "deployment" },
   alarms: {
     kind: "own",

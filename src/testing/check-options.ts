@@ -14,10 +14,7 @@ const QUEUE_OPTIONS = {
   prefix: true,
 } satisfies Names<TestQueueOptions<never>>;
 
-const TOPIC_OPTIONS = [
-  ...["handler", "receiver"],
-  ...SETTINGS.flatMap(([name, { isInTests }]) => (isInTests ? [name] : [])),
-];
+const TOPIC_OPTIONS = ["handler", "receiver", ...SETTINGS.map(([name]) => name)];
 
 const FUNCTIONS = {
   handler: "a function, or the result of consumer(…)",

@@ -84,7 +84,13 @@ const REFUSED: readonly [object, string][] = [
     'onDuplicate must be one of the allowed values, is "repace"; allowed: keep or replace or postpone',
   ],
   [{ webhook: { url: "http://shop.example" }, receiver: handler }, "webhook.url must begin with https:"],
+  [{ handler, concurrency: 26 }, "topics.orders.concurrency must be a whole number, is 26; allowed: 1 to 25"],
+  [{ handler, oldestMessageAge: "soon" }, "topics.orders.oldestMessageAge must be a duration"],
+  [{ consumer: "pull", concurrency: 5 }, "topics.orders.concurrency is allowed for a Lambda consumer only"],
 ];
+
+/** What `DelayQueue` takes, and a test queue does not play. */
+const DEPLOYED = { precision: "second", oldestMessageAge: "1h", alarms: ["Dead"] } as const;
 
 describe("a test queue", () => {
   test.each(REFUSED)("refuses %j as synth does", (topic, message) => {
@@ -101,6 +107,27 @@ describe("a test queue", () => {
     const create = () => createTestQueue({ topics: { orders: { handler } }, now });
     expect(create).toThrow(rule);
     expect(create).toThrow(`got "${now}"`);
+  });
+
+  test("takes the settings of a deployed topic that change nothing in a test", async () => {
+    const lambda = { ...DEPLOYED, pack: 10, concurrency: 10 };
+    const queue = createTestQueue({
+      topics: {
+        orders: { ...lambda, maximumConcurrency: 2, handler },
+        hooks: { ...lambda, webhook: { timeout: "5s" }, receiver: () => ({ status: 200, body: "" }) },
+        work: { ...DEPLOYED, precision: "millisecond", pack: 1, consumer: "pull" },
+        polled: { pollers: { min: 2, max: 20 }, handler },
+      },
+    });
+    for (const body of [1, 2]) await queue.client.enqueue("orders", body, { delay: 0.5 });
+    for (const body of [1, 2]) await queue.client.enqueue("work", body, { delay: 1 });
+    await queue.advance(1);
+    const at = new Date("2026-01-01T00:00:00.500Z");
+    expect(queue.runs()).toMatchObject([
+      { body: 1, at },
+      { body: 2, at },
+    ]);
+    expect(await queue.client.receive("work", { max: 10 })).toHaveLength(2);
   });
 
   test("refuses a topic whose name no queue can have", () => {
