@@ -25,12 +25,7 @@ await pull(
   topic,
   async (job, lost) => {
     if (process.argv.includes("--once")) stop.abort();
-    try {
-      await makeThumbnail(job, lost);
-    } catch (error) {
-      if (!lost.aborted) console.error(`job ${job.id}, attempt ${job.attempt}: ${error}`);
-      throw error;
-    }
+    await makeThumbnail(job, lost);
   },
   { stop: stop.signal, extendEvery: Number(process.env.EXTEND_EVERY ?? 10) },
 ).catch((error: Error) => {

@@ -1,5 +1,6 @@
 import { LONGEST_LEASE, RECEIVE_JOBS, RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
-import { MinutehandError } from "../core/errors.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
+import { errorTextOf } from "../environment/thrown-text.ts";
 import { type Names, unknownNames } from "../general/unknown-names.ts";
 import type { PulledJob } from "./answers.ts";
 import type { Client } from "./client.ts";
@@ -12,8 +13,11 @@ export type PullOptions = {
   concurrency?: number;
   /** Every how many seconds a lease is extended, at most 14,400; 10 by default. It must be well below the topic's `ttr`. */
   extendEvery?: number;
-  /** Gets each error after which the worker goes on: `unavailable` or `claim-lost`. By default it is written to stderr. */
-  onError?: (error: MinutehandError) => void;
+  /**
+   * Gets each error after which the worker goes on: what `run` has thrown, with its `job`, and `unavailable` or `claim-lost` of a call. By
+   * default it is written to stderr, with the stack of what `run` has thrown.
+   */
+  onError?: (error: unknown, job?: PulledJob<unknown>) => void;
 };
 const OPTIONS: Names<PullOptions> = { stop: true, concurrency: true, extendEvery: true, onError: true };
 
@@ -30,8 +34,8 @@ const PAUSE = 1000;
 
 /**
  * Runs the jobs of a pull topic in this process, until `stop` is aborted. Waits for due jobs with long polling, extends the lease of a job
- * while `run` works, and then finishes the job. If `run` throws, the job is retried by the topic's backoff, with the error as its `lastError`.
- * If an `extend` fails, `lost` is aborted with its error, because another worker may get the job.
+ * while `run` works, and then finishes the job. If `run` throws, the job is retried by the topic's backoff, and its `lastError` has the message
+ * of the error with the place in your code. If an `extend` fails, `lost` is aborted with its error, because another worker may get the job.
  *
  * Goes on a second after a call has failed with `unavailable`, or with `claim-lost` because the lease has ended. Any other error stops the
  * worker as `stop` does, and is then thrown. Throws a `RangeError` for an unknown option or a value out of its range.
@@ -47,7 +51,8 @@ export async function pull<T, N extends keyof T & string>(
   run: Run<T[N]>,
   options: PullOptions,
 ): Promise<void> {
-  const { stop, concurrency, extendEvery, onError } = checked(topic, options);
+  const checkedOptions = checked(topic, options);
+  const { stop, concurrency, onError } = checkedOptions;
   const running = new Set<Promise<void>>();
   const failed = new AbortController();
   const goOnAfter = async (work: () => Promise<void>): Promise<void> => {
@@ -66,7 +71,7 @@ export async function pull<T, N extends keyof T & string>(
     // The test kit's `receive` does not wait. Without a pause, no timer of the process would ever fire.
     if (jobs.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (const job of jobs) {
-      const ended = goOnAfter(() => runJob(queue, topic, job, run, extendEvery)).finally(() =>
+      const ended = goOnAfter(() => runJob(queue, topic, job, run, checkedOptions)).finally(() =>
         running.delete(ended),
       );
       running.add(ended);
@@ -86,7 +91,7 @@ async function runJob<T, N extends keyof T & string>(
   topic: N,
   job: PulledJob<T[N]>,
   run: Run<T[N]>,
-  extendEvery: number,
+  { extendEvery, onError }: Required<PullOptions>,
 ): Promise<void> {
   const lost = new AbortController();
   const seconds = Math.max(LEAST_LEASE, Math.ceil(3 * extendEvery));
@@ -94,16 +99,22 @@ async function runJob<T, N extends keyof T & string>(
   const timer = setInterval(extend, extendEvery * 1000);
   const failure = await failureOf(() => run(job, lost.signal));
   clearInterval(timer);
-  await (failure ? queue.retry(topic, job.receipt, failure) : queue.finish(topic, job.receipt));
+  if (failure === undefined) {
+    await queue.finish(topic, job.receipt);
+    return;
+  }
+  // A run without its claim fails because it was told to end.
+  if (!lost.signal.aborted) onError(failure.thrown, job);
+  await queue.retry(topic, job.receipt, { error: errorTextOf(failure.thrown) });
 }
 
 /** `undefined`: the work was done. */
-async function failureOf(work: () => unknown): Promise<{ error: string } | undefined> {
+async function failureOf(work: () => unknown): Promise<{ thrown: unknown } | undefined> {
   try {
     await work();
     return undefined;
-  } catch (error) {
-    return { error: String(error) };
+  } catch (thrown) {
+    return { thrown };
   }
 }
 
@@ -112,11 +123,16 @@ function isPassing(error: unknown): error is MinutehandError {
   return error instanceof MinutehandError && /^(unavailable|claim-lost)$/.test(error.code);
 }
 
+function writeError(topic: string, error: unknown, job: PulledJob<unknown> | undefined): void {
+  if (job === undefined) console.error(`${topic}: ${messageOf(error)}`);
+  else console.error(`${topic}: job ${job.id}, attempt ${job.attempt}:`, error);
+}
+
 function checked(topic: string, options: PullOptions): Required<PullOptions> {
   const [unknown] = unknownNames("pull", "option", options, Object.keys(OPTIONS));
   if (unknown !== undefined) throw new RangeError(unknown);
   const { stop, concurrency = 1, extendEvery = EXTEND_EVERY } = options;
-  const { onError = (error) => console.error(`${topic}: ${error.message}`) } = options;
+  const { onError = (error, job) => writeError(topic, error, job) } = options;
   if (!(Number.isInteger(concurrency) && concurrency >= 1))
     throw new RangeError(`concurrency must be a whole number, 1 or more, got ${concurrency}`);
   if (!(extendEvery > 0 && extendEvery <= MOST_BETWEEN))

@@ -1,13 +1,13 @@
-import { DAY, ERROR_BYTES, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
-import { MinutehandError, messageOf, reasonOf } from "../core/errors.ts";
+import { DAY, LONGEST_DELAY, LONGEST_UNTRACKED_WAIT } from "../core/constants.ts";
+import { MinutehandError, messageOf } from "../core/errors.ts";
 import type { JsonOf } from "../core/json-of.ts";
 import type { MessageJob } from "../core/message.ts";
-import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
+import { describeThrown } from "../core/thrown.ts";
 import { runInChain } from "../environment/process.ts";
+import { errorTextOf } from "../environment/thrown-text.ts";
 import { type Duration, insteadOfMilliseconds, parseDuration } from "../general/times.ts";
 import type { Ending } from "../protocol/run/settle.ts";
 import { continueTrace } from "./continue-trace.ts";
-import { ownPlaceOf } from "./own-frame.ts";
 import type { RunJob } from "./run-jobs.ts";
 
 // An interface, not a type: the compiler compares two jobs by the types of their bodies, and could not see through `JsonOf`.
@@ -106,11 +106,4 @@ function checkedWait({ untracked }: MessageJob, duration: Duration): number {
  */
 function isRunaway(error: unknown): boolean {
   return error instanceof MinutehandError && error.code === "runaway-chain";
-}
-
-/** `fetch failed: no route (close-order.ts:12)`: with the reason of its `cause`, and the place in the user's code. */
-function errorTextOf(error: unknown, described: Thrown): string {
-  const [said, reason, place] = [messageOf(error), reasonOf(error), ownPlaceOf(described)];
-  const text = said.includes(reason) ? said : `${said}: ${reason}`;
-  return truncateError(place === undefined ? text : `${text} (${place})`, ERROR_BYTES);
 }

@@ -67,7 +67,7 @@ function read(thrown: unknown, field: string): unknown {
 
 /** The place at the end of a job's error, such as ` (close-order.ts:12)`. */
 const PLACE = / \([^()\n]+:\d+\)$/;
-/** The longest place of an error, in characters. `ownPlaceOf` in `src/consumer/` makes shorter places. */
+/** The longest place of an error, in characters. `ownPlaceOf` in `src/environment/` makes shorter places. */
 const LONGEST_PLACE = 100;
 
 /** Splits a job's error into its text and its place. The place is empty if the error has none. */

@@ -31,7 +31,7 @@ function play(
     const answer = left.shift() ?? [];
     if (left.length === 0 && !options.stop) stop.abort();
     if (answer instanceof Error) throw answer;
-    return answer.map((body) => ({ receipt: body, body }));
+    return answer.map((body) => ({ id: `id-${body}`, attempt: 1, receipt: body, body }));
   };
   const settle =
     (verb: string, result: () => unknown = () => {}) =>
@@ -51,7 +51,7 @@ function play(
     retry: settle("retry", retry),
   };
   const errors: string[] = [];
-  const onError = (error: Error) => errors.push(error.message);
+  const onError: PullOptions["onError"] = (error, job) => errors.push(`${job?.id ?? "call"} ${error}`);
   const ended = pull(queue as unknown as Client<Topics>, "work", run, {
     stop: stop.signal,
     onError,
@@ -78,14 +78,15 @@ test("a job whose run throws is retried with the error, and a value that it answ
     if (body === "a") throw new RangeError("too small");
     return body === "b" ? Promise.reject("no reason") : { error: "is the answer" };
   };
-  const { said, ended } = play([["a"], ["b"], ["c"]], failing);
+  const { said, errors, ended } = play([["a"], ["b"], ["c"]], failing);
   await ended;
   const settled = said.filter((call) => call !== ONE);
   expect(settled).toEqual([
-    'retry a {"error":"RangeError: too small"}',
+    expect.stringMatching(/^retry a \{"error":"too small \(test\/client\/pull\.test\.ts:\d+\)"\}$/),
     'retry b {"error":"no reason"}',
     "finish c",
   ]);
+  expect(errors).toEqual(["id-a RangeError: too small", "id-b no reason"]);
 });
 
 test("the lease of a job is extended every ten seconds while the job runs, and no longer", async () => {
@@ -113,8 +114,8 @@ test("a run is told by its signal when its claim is lost, and the worker goes on
   await pass(20);
   await ended;
   expect(reasons).toEqual([lostClaim()]);
-  expect(said).toEqual([ONE, "extend a 30", `retry a {"error":"${lostClaim()}"}`, ONE]);
-  expect(errors).toEqual([lostClaim().message]);
+  expect(said).toEqual([ONE, "extend a 30", expect.stringContaining(lostClaim().message), ONE]);
+  expect(errors).toEqual([`call ${lostClaim()}`]);
 });
 
 test("a worker pauses for a second and goes on when a call fails because the API is away or a lease has ended", async () => {
@@ -126,15 +127,18 @@ test("a worker pauses for a second and goes on when a call fails because the API
   await pass(1);
   await ended;
   expect(said).toEqual([ONE, ONE, "finish a", ONE]);
-  expect(errors).toEqual([away().message, lostClaim().message]);
+  expect(errors).toEqual([`call ${away()}`, `call ${lostClaim()}`]);
 });
 
 test("without onError, the errors after which a worker goes on are written to stderr", async () => {
   const stderr = vi.spyOn(console, "error").mockReturnValue();
-  const { ended } = play([away(), []], () => {}, { onError: undefined as never });
+  const thrown = new Error("too small");
+  const run = () => Promise.reject(thrown);
+  const { ended } = play([away(), ["a"], []], run, { onError: undefined as never });
   await pass(1);
   await ended;
-  expect(stderr.mock.calls).toEqual([["work: the API is away"]]);
+  // The console writes an error with its stack.
+  expect(stderr.mock.calls).toEqual([["work: the API is away"], ["work: job id-a, attempt 1:", thrown]]);
   stderr.mockRestore();
 });
 

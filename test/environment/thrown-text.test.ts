@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownPlaceOf } from "../../src/consumer/own-frame.ts";
+import { ownPlaceOf } from "../../src/environment/thrown-text.ts";
 
 const ROOT = "/var/task";
 const placeOf = (...frames: string[]) =>

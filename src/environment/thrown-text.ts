@@ -1,5 +1,7 @@
 import { relative, sep } from "node:path";
-import type { Thrown } from "../core/thrown.ts";
+import { ERROR_BYTES } from "../core/constants.ts";
+import { messageOf, reasonOf } from "../core/errors.ts";
+import { describeThrown, type Thrown, truncateError } from "../core/thrown.ts";
 import { isOfPackages } from "../general/package-files.ts";
 import { fileOfFrame, pathOfFrame } from "../general/stack-frames.ts";
 
@@ -7,6 +9,16 @@ import { fileOfFrame, pathOfFrame } from "../general/stack-frames.ts";
 const FILE_CHARS = 40;
 /** Beyond it, a line lies in a minified bundle without a source map, and says nothing. */
 const LONGEST_LINE = 500;
+
+/**
+ * What a job keeps of what its handler has thrown: `fetch failed: no route (close-order.ts:12)`, with the reason of its `cause`, and the place in
+ * the user's code.
+ */
+export function errorTextOf(error: unknown, described = describeThrown(error)): string {
+  const [said, reason, place] = [messageOf(error), reasonOf(error), ownPlaceOf(described)];
+  const text = said.includes(reason) ? said : `${said}: ${reason}`;
+  return truncateError(place === undefined ? text : `${text} (${place})`, ERROR_BYTES);
+}
 
 /** The first frame of an error or its causes that is neither of a package nor of Node: `close-order.ts:12`. */
 export function ownPlaceOf(
