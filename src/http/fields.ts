@@ -43,7 +43,8 @@ export const key = matching(KEY_PATTERN, KEY_RULE);
 
 export const scheduleName = matching(SCHEDULE_NAME, `must be ${SCHEDULE_NAME_RULE}`);
 
-const JOB_ID_RULE = "must be a job's id: the 26 characters that enqueue answered";
+const JOB_ID_RULE =
+  "must be a job's id: the 26 characters that enqueue answered (a key names a job only with its topic: /topics/{topic}/jobs/{key}, and in the client { topic, key })";
 export const jobId = z
   .string({ error: JOB_ID_RULE })
   .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));

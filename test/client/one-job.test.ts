@@ -132,6 +132,15 @@ describe.each(Object.keys(CLIENTS))("a call %s", (how) => {
       });
   });
 
+  test("for one job that takes a key for an id says how a key names a job", async () => {
+    const { client } = start();
+    for (const call of [client.get, client.cancel, client.cancelIfWaiting])
+      await expect(call("order-17")).rejects.toMatchObject({
+        code: "bad-request",
+        message: expect.stringMatching(/^id must be a job's id: .*in the client \{ topic, key \}/),
+      });
+  });
+
   test.each(Object.keys(BEFORE))("of cancelIfWaiting answers what became of a job: %s", async (name) => {
     const { world, client } = start();
     const { id } = await client.enqueue("work", 1, { delay: 0, key: "17", expiresAfter: "1m" });
