@@ -277,6 +277,9 @@ describe("a caller's own key", () => {
     const body = { topic: "orders", body: 2, delay: "2h", key: "a" };
     const refused = await call("POST", "/jobs", { body });
     expect(refused).toMatchObject({ status: 409, json: { code: "job-already-exists", id } });
+    expect(refused.json.detail).toMatch(
+      /which is not finished: onDuplicate can keep, replace or postpone it$/,
+    );
     const kept = await call("POST", "/jobs", { body: { ...body, onDuplicate: "keep" } });
     expect(kept).toMatchObject({ status: 200, json: { id, body: { n: 1 }, outcome: "kept" } });
     const replaced = await call("POST", "/jobs", { body: { ...body, onDuplicate: "replace" } });

@@ -126,7 +126,7 @@ async function applyOnDuplicate(
   }
   throw new MinutehandError(
     "job-already-exists",
-    `key ${job.key} of topic ${job.topic} must be free, but it names job ${holder.id}, which is not finished`,
+    `key ${job.key} of topic ${job.topic} must be free, but it names job ${holder.id}, which is not finished: onDuplicate can keep, replace or postpone it`,
     { id: holder.id },
   );
 }
