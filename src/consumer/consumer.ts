@@ -3,6 +3,7 @@ import type { JsonOf } from "../core/json-of.ts";
 import { createContext } from "../environment/context.ts";
 import { TIMERS } from "../environment/process.ts";
 import type { Schema } from "../general/read-by-schema.ts";
+import { quoted } from "../general/text.ts";
 import { checkedHandler } from "./checked-handler.ts";
 import { type ConsumerFunction, consumeOn } from "./consume.ts";
 import type { CheckedHandler, Job, JobHandler } from "./run-handler.ts";
@@ -69,6 +70,9 @@ export function consumer(
   given: CheckedHandler<never>,
   { schema }: { readonly schema?: StandardSchemaV1 } = {},
 ): CheckedConsumer<never> {
+  // Only plain JavaScript can give something else. Without this check, each job would fail.
+  if (typeof given !== "function")
+    throw new RangeError(`consumer takes the function that runs the jobs, got ${quoted(String(given), 40)}`);
   const handler = schema === undefined ? given : checkedHandler(schema as Schema<never>, given);
   const deployed = (): ConsumerFunction => {
     const ctx = createContext();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { consumer } from "../../src/consumer/consumer.ts";
 import { type JobHandler, runWith } from "../../src/consumer/run-handler.ts";
 import { ERROR_BYTES } from "../../src/core/constants.ts";
 import { describeThrown } from "../../src/core/thrown.ts";
@@ -17,6 +18,17 @@ const ending = (handler: JobHandler<unknown>) =>
   runWith(handler)({ ...job, body: { n: 1 } }, "orders", signal);
 
 describe("a handler", () => {
+  it("that is no function is refused when its file is loaded", () => {
+    for (const [given, got] of [
+      ["close", '"close"'],
+      [undefined, '"undefined"'],
+    ] as const) {
+      const create = () => consumer(given as never);
+      expect(create).toThrow(RangeError);
+      expect(create).toThrow(`consumer takes the function that runs the jobs, got ${got}`);
+    }
+  });
+
   it("sees its job", async () => {
     const seen: unknown[] = [];
     await ending(({ id, topic, body, attempt, dueAt, headers, key }) => {
