@@ -179,8 +179,12 @@ function isOpaque(id: string): boolean {
 }
 
 const WITH_DIGITS = /(?<![\w-])(?=[\w-]*\d)[\w-]+/g;
+/** Ids such as `cus_ofw4`: a short kind, and letters with digits. */
+const SHORT_ID = /^([a-z]{2,4}_)(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{4,}$/;
 /** `order-…` for `order-17`, `cus_…` for `cus_4fK9x2`, `…` for an id that begins with no word. */
 function nameOfWord(word: string): string {
+  const [, kind] = SHORT_ID.exec(word) ?? [];
+  if (kind !== undefined) return `${kind}…`;
   const parts = word.split(/([-_]+)/);
   const random = parts.findIndex(isRandom);
   if (random === -1) return parts.map(nameOfPart).join("");

@@ -59,6 +59,10 @@ const KINDS: readonly (readonly [name: string, ...errors: string[]])[] = [
   // Stripe
   ["No such customer: cus_…", "No such customer: cus_NffrFeUfNV2Hib", "No such customer: cus_NffrFeUfNVHibx"],
   [
+    "card of customer cus_… was declined",
+    ...["ofw4", "aoy963", "4kz927", "bde567"].map((id) => `card of customer cus_${id} was declined`),
+  ],
+  [
     "charge ch_… of order-… failed",
     "charge ch_3NfFK2eZvKYlo2C0 of order-17 failed",
     "charge ch_1a2b3c of order-9999 failed",
