@@ -119,7 +119,7 @@ type BarProps = { readonly path: string; readonly openKeys: () => void };
 /** The left side of a wide window. */
 function Rail({ path, openKeys }: BarProps) {
   return (
-    <div class="rail">
+    <aside class="rail" aria-label="Queue, views and settings">
       <a class="brand" href={addresses.overview}>
         Minutehand <span>{about.queue}</span>
       </a>
@@ -129,7 +129,7 @@ function Rail({ path, openKeys }: BarProps) {
         <Links views={VIEWS} path={path} />
       </nav>
       <Settings openKeys={openKeys} />
-    </div>
+    </aside>
   );
 }
 

@@ -126,6 +126,8 @@ function Reschedule({ job, name, impossible }: Props) {
       <p>
         <strong>{name}</strong> is due <Time at={seen.dueAt} /> now.
       </p>
+      {/* The dialog gives its first field the focus, so that a typed time goes there. */}
+      <TimeField label="New time" isOfJob value={words} onChange={setWords} />
       <div class="buttons">
         {LATER.map((by) => (
           <button key={by} type="button" onClick={() => setWords(isoAt(Date.parse(seen.dueAt) + by))}>
@@ -133,7 +135,6 @@ function Reschedule({ job, name, impossible }: Props) {
           </button>
         ))}
       </div>
-      <TimeField label="New time" isOfJob value={words} onChange={setWords} />
       <ChangedMeanwhile job={job} seen={seen} take={see} />
     </Action>
   );

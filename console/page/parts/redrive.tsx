@@ -3,6 +3,7 @@ import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import type { Change } from "../../carried.ts";
 import { startAction } from "../actions.ts";
 import { jobsText } from "../bulk-calls.ts";
+import { wordsOf } from "../bulk-words.ts";
 import { clock } from "../clock.ts";
 import { isoAt } from "../times.ts";
 import { Action } from "./action.tsx";
@@ -54,6 +55,7 @@ export function RedriveChosen({ topic, jobs: present, whose = "", errors, onDone
       </p>
       <DiedOf errors={errors} />
       <RateField value={rate} onChange={setRate} jobs={jobs.length} />
+      <p class="undo">{wordsOf({ action: "redrive" }).undo}</p>
     </Action>
   );
 }
