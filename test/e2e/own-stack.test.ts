@@ -66,8 +66,14 @@ describe.skipIf(skip)(title, () => {
 
   it("receiver-secret takes the secret of the topic from that stack", async () => {
     const url = "http://127.0.0.1:3000";
-    const { code, out } = await command("receiver-secret", url, "--topic", "callbacks");
+    const args = ["receiver-secret", url, "--topic", "callbacks"];
+    const { code, out } = await type(undefined, args, { env: {}, folder });
     expect({ code, out }).toEqual({ code: 0, out: `${receiverSecret(await callbackSecret(), url)}\n` });
+    const { code: refused, err } = await command(...args);
+    expect({ code: refused, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining(`MINUTEHAND_URL is not the local stack of ${folder}`),
+    });
   });
 
   it("the record names the services' addresses, and the start those without the key of the run", async () => {
