@@ -1,8 +1,7 @@
 import type { CarriedAction, CarriedLine, Change, Which } from "../carried.ts";
 import { jobsText, skippedIn } from "./bulk-calls.ts";
 import { withVisibleMarks } from "./direction.ts";
-import { readShift, shiftText } from "./shift-words.ts";
-import { MOST_SHIFTED } from "./shifted-jobs.ts";
+import { MOST_SHIFTED, readShift, shiftText } from "./shift-words.ts";
 
 type Words = {
   readonly asks: string;

@@ -5,6 +5,9 @@ import { durationText, HOUR, MINUTE, SECOND } from "./times.ts";
 /** A shift as the API takes it, and in ms. */
 export type Shift = { readonly text: DurationText; readonly ms: number };
 
+/** A shift of more jobs is undone by its range: each job would be read with its timeline. */
+export const MOST_SHIFTED = 5000;
+
 /** Reads a shift: a number of hours such as `2` or `-0.5`, or a duration such as `-30m`. `undefined`: the words are no shift. */
 export function readShift(words: string): Shift | undefined {
   const plain = words.trim().replace(/^\+/, "").replace(/^[−–]/, "-").replaceAll(" ", "");

@@ -7,8 +7,6 @@ import { api } from "./api.ts";
 import type { DueRange } from "./search-jobs.ts";
 import { isoAt } from "./times.ts";
 
-/** Each job is read with its timeline, so a shift of more jobs is undone by its range. */
-export const MOST_SHIFTED = 5000;
 const AT_ONCE = 6;
 
 export type Shifted = {

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { useLocation } from "preact-iso";
+import { ErrorBoundary, lazy, useLocation } from "preact-iso";
 import { messageOf } from "../../../src/core/errors.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { refresh } from "../api.ts";
@@ -10,9 +10,11 @@ import { asked, LOCAL_ZONE, now, say, theme, zone } from "../state.ts";
 import { timeText } from "../times.ts";
 import { Palette } from "./palette.tsx";
 import { PauseTopic, ResumeTopic } from "./pause-topic.tsx";
-import { PutBackDialog } from "./put-back.tsx";
-import { ShiftBack } from "./shift-back.tsx";
 import { MOVES, moveClock } from "./stack-clock.tsx";
+
+// Loaded after the first view, because they undo what was done there.
+const PutBackDialog = lazy(() => import("./put-back.tsx").then((part) => part.PutBackDialog));
+const ShiftBack = lazy(() => import("./shift-back.tsx").then((part) => part.ShiftBack));
 
 export const isPaletteOpen = signal(false);
 
@@ -43,7 +45,7 @@ export function PaletteHost({ views, openKeys }: Props) {
           }}
         />
       )}
-      {asked.value && <AskedDialog act={asked.value} close={forgetAsked} />}
+      <ErrorBoundary>{asked.value && <AskedDialog act={asked.value} close={forgetAsked} />}</ErrorBoundary>
     </>
   );
 }
