@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { errorCode, errorText, LocalError } from "../../local/local-error.ts";
 import { signalProcess } from "../../local/processes/processes.ts";
 import { createTeardown } from "../../local/teardown.ts";
-import { PATIENCE_MS } from "../patience.ts";
 
 const USAGE_ERROR = 2;
+/** LocalStack hangs if SIGTERM reaches it while it starts. ms. */
+const ENDS_WITHIN = 60_000;
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 export type Program = {
@@ -173,7 +174,7 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGTERM");
-  const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), ENDS_WITHIN);
   await gone;
   clearTimeout(timer);
 }
