@@ -110,7 +110,7 @@ test("the worker that takes the place of a line of the crontab runs the command 
     "2026-01-07T07:30:00.000Z cancelled",
     "2026-01-08T07:30:00.000Z done",
   ]);
-  expect(queue.jobs()[1]?.lastError).toBe("Error: exit 3: no disk\n");
+  expect(queue.jobs()[1]?.lastError).toMatch(/^exit 3: no disk \(.*crontab\.ts:\d+\)$/);
 });
 
 test("the worker that takes the place of a line of the crontab ends a command whose lease is lost", async () => {
@@ -137,11 +137,11 @@ test("the worker that takes the place of a line of the crontab ends a command wh
 });
 
 test.each([
-  { exit: 0, state: "done" },
-  { exit: 3, state: "scheduled" },
+  { exit: 0, state: "done", reported: /^$/ },
+  { exit: 3, state: "scheduled", reported: /^report: job \S+, attempt 1: Error: exit 3: a warning\n/ },
 ])(
   "the program of the crontab's worker logs all that a command prints that exits $exit, and ends at SIGTERM after the run",
-  async ({ exit, state }) => {
+  async ({ exit, state, reported }) => {
     write("crontab.ts");
     await using api = await serveApi(createApi(createWorld({ topics: { report: { consumer: "pull" } } })));
     const { id } = await api.file({ topic: "report", delay: 0 });
@@ -159,7 +159,9 @@ test.each([
       text(program.stderr),
       once(program, "close"),
     ]);
-    expect({ printed, warned, status }).toEqual({ printed: "written\n", warned: "a warning\n", status: 0 });
+    const [warning, ...report] = warned.split("\n");
+    expect({ printed, warning, status }).toEqual({ printed: "written\n", warning: "a warning", status: 0 });
+    expect(report.join("\n")).toMatch(reported);
     expect((await api.call("GET", `/jobs/${id}`)).json).toMatchObject({ state });
   },
 );
