@@ -1,7 +1,8 @@
 import { actorText } from "../../../src/client/actor-text.ts";
 import { isHolding } from "../../../src/client/holding.ts";
 import type { JobJson } from "../../../src/http/answers/jobs.ts";
-import { topicOf } from "../reads.ts";
+import type { TopicJson } from "../../../src/http/answers/topics.ts";
+import { useTopics } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { durationText } from "../times.ts";
 import { TextBlock } from "./text-block.tsx";
@@ -121,9 +122,10 @@ function textOf(
 
 function Next({ job }: { job: JobJson }) {
   const { topic, dueAt, heldUntil = dueAt, leaseUntil } = job;
-  const { pause } = topicOf(topic) ?? {};
+  // The topics may be read after the job.
+  const { pause, policy } = useTopics().data?.find((one) => one.topic === topic) ?? {};
   const holding = job.state === "scheduled" && isHolding(pause) ? pause : undefined;
-  const text = waitText(job);
+  const text = waitText(job, policy);
   if (text === undefined) return null;
   const at = job.state === "running" ? leaseUntil : heldUntil;
   return (
@@ -154,8 +156,7 @@ function Next({ job }: { job: JobJson }) {
   );
 }
 
-function waitText(job: JobJson): string | undefined {
-  const { policy } = topicOf(job.topic) ?? {};
+function waitText(job: JobJson, policy: TopicJson["policy"] | undefined): string | undefined {
   const texts: Readonly<Record<string, string>> = {
     scheduled: `starts attempt ${job.attempt + 1} of ${job.maxAttempts}`,
     retrying: `waits for attempt ${job.attempt + 1} of ${job.maxAttempts}, which starts`,
