@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { delimiter, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
+import { readText } from "../../src/general/read-text.ts";
 import { errorText, LocalError } from "../local-error.ts";
 import type { Guard } from "../processes/guard.ts";
 import { DETACHED, killTree } from "../processes/processes.ts";
@@ -110,8 +111,7 @@ function readSettings(
 function readJson(path: string): { app?: unknown; context?: Record<string, unknown> } {
   if (!existsSync(path)) return {};
   try {
-    // Without a byte order mark, which the CDK takes too.
-    return JSON.parse(new TextDecoder().decode(readFileSync(path)));
+    return JSON.parse(readText(path));
   } catch (error) {
     throw new LocalError(`${path} must be JSON: ${errorText(error)}`);
   }

@@ -15,16 +15,23 @@ export type OwnStack = { readonly folder: string; readonly record: RunnerRecord 
  */
 export async function findOwnStack(folder: string, patience: number): Promise<OwnStack | undefined> {
   for (let at = folder; ; at = dirname(at)) {
-    const record = ownRecord(join(at, DATA_FOLDER));
-    if (record && (await doesAnswer(record, at, patience))) return { folder: at, record };
+    const own = await findStackOf(join(at, DATA_FOLDER), patience, at);
+    if (own) return own;
     if (at === dirname(at)) return undefined;
   }
 }
 
-/** The local stack that runs with a data folder. Throws `UsageError` if it does not answer within `patience` ms. */
-export async function findStackOf(data: string, patience: number): Promise<OwnStack | undefined> {
+/**
+ * The local stack that runs with a data folder. Throws `UsageError` if it does not answer within `patience` ms. `folder`: how errors name the
+ * stack's place.
+ */
+export async function findStackOf(
+  data: string,
+  patience: number,
+  folder = data,
+): Promise<OwnStack | undefined> {
   const record = ownRecord(data);
-  return record && (await doesAnswer(record, data, patience)) ? { folder: data, record } : undefined;
+  return record && (await doesAnswer(record, folder, patience)) ? { folder, record } : undefined;
 }
 
 /** Whether a runner serves the API at `url`. */

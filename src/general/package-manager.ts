@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readText } from "./read-text.ts";
 
 /** The commands of a package manager. */
 export type PackageManager = {
@@ -60,7 +61,7 @@ function isWorkspace(folder: string): boolean {
 /** Reads the package.json of a folder. Answers `{}` if there is none, or none that a package manager reads. */
 export function manifestOf(folder: string): object {
   try {
-    return Object(JSON.parse(new TextDecoder().decode(readFileSync(join(folder, "package.json")))));
+    return Object(JSON.parse(readText(join(folder, "package.json"))));
   } catch {
     return {};
   }

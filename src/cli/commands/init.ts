@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { manifestOf, packageManagerOf, workspaceOf } from "../../general/package-manager.ts";
+import { readText } from "../../general/read-text.ts";
 import { topicName } from "../arguments.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { examples } from "../examples.ts";
@@ -133,18 +134,13 @@ function folderAt(path: string): Folder {
     workspace: workspace === undefined ? {} : manifestOf(workspace),
     read(file) {
       try {
-        return textOf(join(path, file));
+        return readText(join(path, file));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
         throw new CliError(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code}`);
       }
     },
   };
-}
-
-/** Without a byte order mark, which editors on Windows write. */
-function textOf(file: string): string {
-  return new TextDecoder().decode(readFileSync(file));
 }
 
 /** Names the files of a folder and of `depth - 1` levels below it, without hidden folders, packages and builds. */

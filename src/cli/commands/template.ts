@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { PlainConfig } from "../../../infra/plain/config.ts";
 import { messageOf } from "../../core/errors.ts";
 import { missingPackages } from "../../general/optional-packages.ts";
+import { readText } from "../../general/read-text.ts";
 import { policyIn } from "../../settings/policy-text.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { many } from "../columns.ts";
@@ -71,8 +72,7 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
 
 function readJson(file: string, name: string): unknown {
   try {
-    // Without a byte order mark, which editors on Windows write.
-    return JSON.parse(new TextDecoder().decode(readFileSync(file)));
+    return JSON.parse(readText(file));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw new CliError(`${name} must be JSON: ${messageOf(error)}`);
