@@ -66,6 +66,11 @@ function readTopics(): Promise<readonly Topic[]> {
   return queries.fetchQuery(TOPICS);
 }
 
+/** A topic. `undefined`: the topics are not read yet, or there is no such topic. */
+export function useTopic(name: string): Topic | undefined {
+  return useTopics().data?.find(({ topic }) => topic === name);
+}
+
 /** A topic, as it was read last. A view that shows states of jobs reads the topics too. */
 export function topicOf(name: string): Topic | undefined {
   return queries.getQueryData<readonly Topic[]>(TOPICS.queryKey)?.find(({ topic }) => topic === name);

@@ -9,20 +9,16 @@ import { isoAt } from "./times.ts";
 
 const AT_ONCE = 6;
 
-export type Shifted = {
-  /** How many jobs of the range were read. */
-  readonly read: number;
-  /** The jobs that the action has shifted and nobody has changed since, line by line. */
-  readonly lines: Plan["lines"];
-};
-
-/** Reads the jobs that wait in the shifted range, and keeps those whose timelines say that the action has shifted them. */
+/**
+ * Reads the jobs that wait in the shifted range. Answers those that the action has shifted, as their timelines say, and that nobody has moved
+ * since, line by line. `tell` gets how many jobs are read so far.
+ */
 export async function readShifted(
   action: CarriedAction,
   { shift, lines }: ShiftBack,
   tell: (read: number) => void,
   signal: AbortSignal,
-): Promise<Shifted> {
+): Promise<Plan["lines"]> {
   const during = timesOf(action);
   let read = 0;
   const found = [];
@@ -39,7 +35,7 @@ export async function readShifted(
     }));
     if (chosen.length > 0) found.push({ which: { ...which, jobs: chosen }, counted: chosen.length });
   }
-  return { read, lines: found };
+  return found;
 }
 
 async function idsOf(which: ShiftBack["lines"][number]["which"], signal: AbortSignal): Promise<string[]> {

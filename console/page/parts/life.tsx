@@ -2,7 +2,7 @@ import { actorText } from "../../../src/client/actor-text.ts";
 import { isHolding } from "../../../src/client/holding.ts";
 import type { JobJson } from "../../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
-import { useTopics } from "../reads.ts";
+import { useTopic } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { durationText } from "../times.ts";
 import { TextBlock } from "./text-block.tsx";
@@ -123,7 +123,7 @@ function textOf(
 function Next({ job }: { job: JobJson }) {
   const { topic, dueAt, heldUntil = dueAt, leaseUntil } = job;
   // The topics may be read after the job.
-  const { pause, policy } = useTopics().data?.find((one) => one.topic === topic) ?? {};
+  const { pause, policy } = useTopic(topic) ?? {};
   const holding = job.state === "scheduled" && isHolding(pause) ? pause : undefined;
   const text = waitText(job, policy);
   if (text === undefined) return null;

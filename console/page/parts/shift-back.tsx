@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf } from "../../../src/core/errors.ts";
-import type { CarriedAction } from "../../carried.ts";
+import type { CarriedAction, Plan } from "../../carried.ts";
 import { startAction } from "../actions.ts";
 import { type ShiftBack as Back, shiftBackOf } from "../after-action.ts";
 import { jobsText } from "../bulk-calls.ts";
 import { selectionText } from "../bulk-words.ts";
 import { clock } from "../clock.ts";
 import { MOST_SHIFTED, shiftText } from "../shift-words.ts";
-import { readShifted, type Shifted } from "../shifted-jobs.ts";
+import { readShifted } from "../shifted-jobs.ts";
 import { isoAt } from "../times.ts";
 import { Action } from "./action.tsx";
 import { BulkAction } from "./bulk-action.tsx";
@@ -26,7 +26,7 @@ export function ShiftBack({ action, close }: Props) {
 function ShiftJobsBack({ action, back, close }: Props & { readonly back: Back }) {
   const { shift, lines } = back;
   const { shifted, read, trouble, begin, stop } = useShifted(action, back);
-  const jobs = shifted?.lines.reduce((sum, { counted }) => sum + counted, 0) ?? 0;
+  const jobs = shifted?.reduce((sum, { counted }) => sum + counted, 0) ?? 0;
   const whose = selectionText(lines.map(({ which }) => which));
   return (
     <Action
@@ -43,7 +43,7 @@ function ShiftJobsBack({ action, back, close }: Props & { readonly back: Back })
       takesReason
       run={async (why) => {
         const change = { action: "move", shift: shift.text, ...why } as const;
-        await startAction({ change, at: isoAt(clock()), lines: shifted?.lines ?? [] });
+        await startAction({ change, at: isoAt(clock()), lines: shifted ?? [] });
         return undefined;
       }}
     >
@@ -83,7 +83,7 @@ function staysText(moved: number, jobs: number): string {
 
 function useShifted(action: CarriedAction, back: Back) {
   const [read, setRead] = useState(0);
-  const [shifted, setShifted] = useState<Shifted | undefined>();
+  const [shifted, setShifted] = useState<Plan["lines"] | undefined>();
   const [trouble, setTrouble] = useState<string | undefined>();
   const end = useRef(new AbortController());
   useEffect(() => () => end.current.abort(), []);
