@@ -1,7 +1,6 @@
 import { LONGEST_LIST } from "../../src/core/constants.ts";
 import type { CarriedAction, CarriedLine, Change, Which } from "../carried.ts";
 import type { Asked } from "./bulk-calls.ts";
-import { isOfDead } from "./bulk-words.ts";
 import { addresses } from "./parts/search.ts";
 import { readShift, type Shift, shiftOf } from "./shift-words.ts";
 import { isoAt, SECOND } from "./times.ts";
@@ -15,7 +14,8 @@ const MOST_LINKS = 5;
 /** The list of the jobs of which an action was to change some. */
 export function listBefore({ change, lines }: CarriedAction): string {
   const labels = labelsOf(lines);
-  if (isOfDead(change)) return addresses.dead(labels.topic === undefined ? {} : { topic: labels.topic });
+  if (change.action === "redrive" || change.action === "dismiss")
+    return addresses.dead(labels.topic === undefined ? {} : { topic: labels.topic });
   const from = Math.min(...lines.map(({ which }) => Date.parse(which.from)));
   const to = Math.max(...lines.map(({ which }) => Date.parse(which.to)));
   return addresses.jobs({ ...labels, from: isoAt(from), to: isoAt(Math.min(to, from + LONGEST_LIST)) });

@@ -96,10 +96,10 @@ function goneText(action: CarriedAction): string {
   const jobs = goneIn(action);
   if (jobs === 0) return "";
   const had = jobs === 1 ? "1 job had" : `${count(jobs)} jobs had`;
-  return ` ${had} ${isOfDead(action.change) ? "been redriven or dismissed before" : "started, ended or moved since the count"}.`;
+  return ` ${had} ${isOfDead(action) ? "been redriven or dismissed before" : "started, ended or moved since the count"}.`;
 }
 
-export function isOfDead({ action }: Pick<Change, "action">): boolean {
+export function isOfDead({ change: { action } }: Pick<CarriedAction, "change">): boolean {
   return action === "redrive" || action === "dismiss";
 }
 

@@ -54,9 +54,13 @@ Environment variables: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and those of 
 function hintFor(refusal: string, { options }: Command): string {
   if (!refusal.startsWith("error: unknown ")) return "";
   const [, name = ""] = /^error: unknown option '--([\w-]+)'$/.exec(refusal) ?? [];
-  const meant = NAMES_ELSEWHERE.get(new Option(`--${name}`).attributeName()) ?? "";
+  const meant = NAMES_ELSEWHERE.get(camelCase(name)) ?? "";
   const option = options.find((one) => one.attributeName() === meant);
   return option === undefined ? ": see --help" : ` (Did you mean ${option.long}?): see --help`;
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-(\w)/g, (_, first: string) => first.toUpperCase());
 }
 
 /** commander writes its suggestion on a second line. Keeps the message on one line. */

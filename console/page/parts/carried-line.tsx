@@ -61,7 +61,7 @@ function LeftJobs({ action }: Pick<Props, "action">) {
         {gone > 0 && (
           <li>
             <a href={listBefore(action)}>
-              {isOfDead(action.change) ? "The jobs that are dead now" : "All jobs of the range now"}
+              {isOfDead(action) ? "The jobs that are dead now" : "All jobs of the range now"}
             </a>
             <span class="quiet">
               : {jobsText(gone)} of those that were counted {gone === 1 ? "has" : "have"} changed meanwhile
