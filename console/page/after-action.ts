@@ -74,7 +74,7 @@ function timesAfter(action: CarriedAction, lines: readonly CarriedLine[]): [from
   return [start, Math.max(start + SECOND, ended) + pace];
 }
 
-/** Below this, the page does not learn that the clock of its machine is wrong. */
+/** The page's time may differ from the queue's, but by less than this, ms. */
 const CLOCK_DOUBT = 10 * SECOND;
 
 /** When an action changed its jobs, ms since the epoch. */

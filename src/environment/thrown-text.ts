@@ -11,8 +11,8 @@ const FILE_CHARS = 40;
 const LONGEST_LINE = 500;
 
 /**
- * What a job keeps of what its handler has thrown: `fetch failed: no route (close-order.ts:12)`, with the reason of its `cause`, and the place in
- * the user's code.
+ * Makes the text that a job keeps of an error that its handler has thrown: the message, the reason of the error's `cause`, and the place in the
+ * user's code, such as `fetch failed: no route (close-order.ts:12)`.
  */
 export function errorTextOf(error: unknown, described = describeThrown(error)): string {
   const [said, reason, place] = [messageOf(error), reasonOf(error), ownPlaceOf(described)];

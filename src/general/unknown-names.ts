@@ -31,7 +31,10 @@ export function unknownNames(
   );
 }
 
-/** Suggests what other job queues name so, or else the known name that begins with `name`, or else the nearest one if edits of at most half of the letters lead to it. */
+/**
+ * Suggests the known name that means the same as this name of another job queue, or else the one that begins with `name`, or else the nearest one
+ * if edits of at most half of the letters lead to it.
+ */
 export function hint(name: string, known: readonly string[]): string {
   const meant = NAMES_ELSEWHERE.get(name) ?? name;
   const nearest = known.find((other) => other.startsWith(meant)) ?? closest(name, known);
