@@ -15,7 +15,13 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(violations.join("\n")).toBe("");
 }
 
+/** Throws an error if the page is wider than its window. Waits first, because the page learns a new width when the browser draws. */
 export async function expectNoOverflow(page: Page): Promise<void> {
-  const [width, shown] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+  const [width, shown] = await page.evaluate(async () => {
+    const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+    await nextFrame();
+    await nextFrame();
+    return [document.documentElement.scrollWidth, window.innerWidth];
+  });
   expect(width).toBeLessThanOrEqual(shown ?? 0);
 }

@@ -106,6 +106,9 @@ test("Ctrl+K opens the palette from a field, its arrows choose, and Esc gives th
   await expect.poll(() => field.evaluate((element) => element === document.activeElement)).toBe(true);
   await page.keyboard.press("Control+k");
   await page.keyboard.type("work dead");
+  await paletteOf(page)
+    .getByRole("option", { name: /^work: dead jobs/, selected: true })
+    .waitFor();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Dead jobs" }).waitFor();
   expect(page.url()).toContain("topic=work");
