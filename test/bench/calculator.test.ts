@@ -34,6 +34,7 @@ const PLANS: Readonly<Record<string, Plan>> = {
   "untracked jobs, one HTTP call each": { ...BURST, kind: "untracked", filed: "http" },
   "keyed jobs, filed and run": { ...BURST, kind: "keyed" },
   "untracked jobs, HTTP calls of 500": { ...BURST, kind: "untracked", filed: "http-500" },
+  "keyed jobs, 12 a second": steady(12, { kind: "keyed" }),
   "keyed jobs, one HTTP call each": { ...BURST, kind: "keyed", filed: "http" },
   "keyed jobs, HTTP calls of 500": { ...BURST, kind: "keyed", filed: "http-500" },
   "keyed jobs, filed and cancelled by key": { ...BURST, kind: "keyed", cancelled: 1 },
@@ -60,6 +61,9 @@ const WITHOUT_PLAN = [
   "jobs above maxFiledPerMinute, one HTTP call each",
 ];
 
+/** The calculator adds a key's costs in a burst to those of a steady job. There, the claim's read also lets Lambda run longer, for 2 cents. */
+const SUMMED = "keyed jobs, 12 a second";
+
 test.each(writtenBill().filter(({ workload }) => !WITHOUT_PLAN.includes(workload)))(
   "$workload costs what the bill says",
   ({ workload, per, dollars: written }) => {
@@ -70,7 +74,8 @@ test.each(writtenBill().filter(({ workload }) => !WITHOUT_PLAN.includes(workload
     const without = plan.arrival === "bursts" && per !== "month" ? dollars({ ...plan, jobs: 0 }) : 0;
     const each = per === "month" ? 1 : MILLION / plan.jobs;
     // The table is rounded to cents, and the number of jobs that run in the measured time differs by a job.
-    expect(Math.abs((dollars(plan) - without) * each - Number(written))).toBeLessThan(0.01);
+    const most = workload === SUMMED ? 0.03 : 0.01;
+    expect(Math.abs((dollars(plan) - without) * each - Number(written))).toBeLessThan(most);
   },
 );
 
@@ -85,15 +90,16 @@ test("the pages name the sizes that the bill has measured", () => {
 });
 
 test.each([
-  ["without a key", "tracked"],
-  ["with a key   ", "keyed"],
-] as const)("the page has what a month of 5 million even jobs %s costs", (name, kind) => {
+  ["without a key", { kind: "tracked" }],
+  ["with a key", { kind: "keyed" }],
+  ["with a key, of which 80 % are cancelled by HTTP calls", { kind: "keyed", cancelled: 0.8 }],
+] as const)("the page has what a month of 5 million even jobs %s costs", (name, more) => {
   const page = readFileSync(join(import.meta.dirname, "../../docs/reference/limits-and-cost.md"), "utf8");
-  const even = { ...BURST, jobs: 5e6, arrival: "evenly", filed: "http", kind } as const;
+  const even = { ...BURST, jobs: 5e6, arrival: "evenly", filed: "http", ...more } as const;
   const [byLambda, pulled] = [even, { ...even, consumer: "pull" } as const].map((plan) => {
     return dollars(plan).toFixed(2);
   });
-  expect(page).toMatch(new RegExp(`^\\| ${name} \\| \\$${byLambda} +\\| \\$${pulled} +\\|$`, "m"));
+  expect(page).toMatch(new RegExp(`^\\| ${name} +\\| \\$${byLambda} +\\| \\$${pulled} +\\|$`, "m"));
 });
 
 describe("a larger body", () => {

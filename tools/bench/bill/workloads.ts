@@ -48,6 +48,7 @@ export async function billAll(): Promise<Bill> {
     await burst("untracked jobs, one HTTP call each", httpCalls, start({ tracking: "none" })),
     await burst("untracked jobs, HTTP calls of 500", httpBatches, start({ tracking: "none" })),
     await burst("keyed jobs, filed and run", keyed),
+    await steady("keyed jobs, 12 a second", start(), SECOND / 12, 5 * MINUTE, (i) => ({ key: `order-${i}` })),
     await burst("keyed jobs, one HTTP call each", keyedHttpCalls),
     await burst("keyed jobs, HTTP calls of 500", keyedHttpBatches),
     await burst("keyed jobs, filed and cancelled by key", keyedAndCancelled, start(), false),
@@ -192,19 +193,26 @@ async function burstOf(
 }
 
 /** Each six minutes before it is due. Measured when as many jobs run as are filed. Counts all costs, also those of an idle queue. */
-async function steady(workload: string, queue: BilledQueue, every: number, during: number): Promise<Billed> {
+async function steady(
+  workload: string,
+  queue: BilledQueue,
+  every: number,
+  during: number,
+  more: (i: number) => { key?: string } = () => ({}),
+): Promise<Billed> {
   const { timeline, program } = queue;
   const lead = 6 * MINUTE;
   await settleIn(queue);
   const end = timeline.now() + lead + MINUTE + during;
-  const fileNext = (at: number): void => {
+  const fileNext = (at: number, i: number): void => {
     if (at >= end) return;
     timeline.at(at, () => {
-      void enqueue(program, { topic: TOPIC, body: JSON.stringify(BODY), dueAt: timeline.now() + lead });
-      fileNext(at + every);
+      const job = { topic: TOPIC, body: JSON.stringify(BODY), dueAt: timeline.now() + lead };
+      void enqueue(program, { ...job, ...more(i) });
+      fileNext(at + every, i + 1);
     });
   };
-  fileNext(timeline.now());
+  fileNext(timeline.now(), 0);
   await letPass(queue, lead + MINUTE);
   queue.bill();
   const [before, stored] = [queue.started(), queue.storage()];
