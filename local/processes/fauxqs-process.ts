@@ -77,6 +77,7 @@ type Queue = {
   readonly delayedMessages: readonly Stored[];
   readonly inflightMessages: Map<string, { message: Stored; visibilityDeadline: number }>;
   processTimers(): void;
+  getAllAttributes(names: readonly string[]): object;
   waitForMessages(seconds: number): Promise<void>;
 };
 type Dequeue = (this: Queue, ...args: unknown[]) => Received[];
@@ -96,6 +97,13 @@ SqsQueue.prototype.dequeue = function (...args) {
     const AWSTraceHeader = this.inflightMessages.get(received.ReceiptHandle)?.message.trace;
     return AWSTraceHeader === undefined ? received : withAttribute(received, { AWSTraceHeader });
   });
+};
+
+// fauxqs counts a message as delayed or hidden until somebody receives, also after the delay or the visibility timeout.
+const { getAllAttributes } = SqsQueue.prototype;
+SqsQueue.prototype.getAllAttributes = function (names) {
+  this.processTimers();
+  return getAllAttributes.call(this, names);
 };
 
 // fauxqs drops the trace header, by which Lambda counts a chain of invocations. Kept in memory, so a restart starts the count again.

@@ -1,4 +1,4 @@
-import { USUAL_LAG } from "../core/constants.ts";
+import { AUDIT_LADDER, BACKLOG_SOON, DAY, USUAL_LAG } from "../core/constants.ts";
 import { THROTTLED } from "../core/thrown.ts";
 import type { JobJson, JobSummary } from "../http/answers/jobs.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
@@ -69,7 +69,7 @@ function whyWaiting(job: Job, topic: Topic | undefined, now: number): Why {
       new Date(last.at),
       ", and then nothing was heard of it: its consumer has ended or stands still. The job runs again as soon as the queue hands out its message again.",
     ];
-  if (job.lateSince !== undefined) return whyLate(job.lateSince, topic);
+  if (job.lateSince !== undefined) return whyLate(job.lateSince, topic, now);
   const start = Math.max(Date.parse(dueAt), Date.parse(heldUntil));
   if (start <= now) return ["It was due ", new Date(start), ", so its run begins within seconds."];
   return whyRetrying(job, start) ?? ["It is due later: it starts ", new Date(start), "."];
@@ -156,25 +156,37 @@ function turnText(topic: Topic | undefined): string {
   return `The resume of its topic${at} has given it its turn${at === "" ? behind : ""}`;
 }
 
-function whyLate(lateSince: string, topic: Topic | undefined): Why {
-  return ["It is late: it could start since ", new Date(lateSince), `. ${consumerText(topic)}`];
+function whyLate(lateSince: string, topic: Topic | undefined, now: number): Why {
+  const late = now - Date.parse(lateSince);
+  return ["It is late: it could start since ", new Date(lateSince), `. ${consumerText(topic, late)}`];
 }
 
-function consumerText(topic: Topic | undefined): string {
+/** `late`: ms. */
+function consumerText(topic: Topic | undefined, late: number): string {
   if (topic === undefined) return "Its consumer is slow or does not run.";
   const { sweepLag, depths, policy } = topic;
   const { ready, inFlight } = depths;
   if (sweepLag * 1000 > USUAL_LAG)
     return `The sweep is ${Math.round(sweepLag)} s behind, so perhaps its message is not sent yet. Look at the sweep's function.`;
-  if (ready + inFlight === 0)
-    return "No message waits in the topic's queue. If its message was lost, an audit sends it again within 12 minutes.";
+  if (ready + inFlight === 0) return `No message waits in the topic's queue. ${auditText(late)}`;
   const waiting = `${ready} ${ready === 1 ? "message waits" : "messages wait"} in the topic's queue`;
   if (policy.consumer === "pull")
     return ready === 0
       ? "Its worker has received all messages, and has not said that it began the job."
       : `It waits for a worker: ${waiting}, and no worker receives them, or the workers are too slow.`;
+  if (policy.consumer === "lambda" && inFlight === 0)
+    return `It waits for the topic's function: ${waiting}, and none is in flight. The topic has no handler, or its function is throttled.`;
   const what = policy.consumer === "webhook" ? "its receiver" : "its handler";
   return `It waits for the topic's function: ${waiting}, and ${inFlight} ${inFlight === 1 ? "is" : "are"} in flight. The function is throttled or fails, or ${what} is too slow.`;
+}
+
+/** `late`: ms. */
+function auditText(late: number): string {
+  const lost = "If its message was lost, an audit sends it again";
+  if (late < BACKLOG_SOON) return `${lost}, usually 7 to 15 minutes after the job could start.`;
+  const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
+  const hours = (24 * after) / DAY;
+  return `${lost} at its next check. A job that is so late is checked every ${hours === 1 ? "hour" : `${hours} hours`}.`;
 }
 
 function whyDead(job: Job): Why {

@@ -98,12 +98,31 @@ test.each([
   ],
   ["a receiver", withMessages(4, 1, { consumer: "webhook" }), /1 is in flight.*its receiver is too slow\.$/],
   ["the sweep", { ...withMessages(7, 0), sweepLag: 900 }, /^The sweep is 900 s behind/],
-  ["an audit", TOPIC, /^No message waits .* an audit sends it again/],
+  [
+    "an audit",
+    TOPIC,
+    /^No message waits .* sends it again, usually 7 to 15 minutes after the job could start\.$/,
+  ],
+  [
+    "a handler",
+    withMessages(1, 0),
+    /1 message waits .*, and none is in flight\. The topic has no handler, or/,
+  ],
   ["an unknown topic", "unknown" as const, /^Its consumer is slow or does not run\.$/],
 ])("a late job says that it waits for %s", (_, topic, text) => {
   const sentence = said(late, topic);
   expect(sentence.slice(0, LATE.length)).toBe(LATE);
   expect(sentence.slice(LATE.length)).toMatch(text);
+});
+
+test.each([
+  [20 * 60, "hour"],
+  [25 * 3600, "6 hours"],
+  [8 * 86_400, "24 hours"],
+])("a job that is late by %s s waits for the next of the audit's checks", (seconds, every) => {
+  const sentence = said({ lateSince: at(-seconds) });
+  expect(sentence).toContain("If its message was lost, an audit sends it again at its next check.");
+  expect(sentence).toMatch(new RegExp(` is checked every ${every}\\.$`));
 });
 
 test("a running job says since when, and what happens if nothing is heard of its run", () => {

@@ -51,6 +51,8 @@ function receivesMessages({ queues, topic, pass, filled, receive }: FilledQueues
       await pass(2);
       expect(await receive(name, 30)).toEqual([]);
       await pass(4.2);
+      // SQS counts with a lag.
+      await expect.poll(() => queues().depth({ topic: name })).toEqual({ ready: 1, delayed: 0, inFlight: 0 });
       expect(await receive(name, 30)).toHaveLength(1);
     });
 
