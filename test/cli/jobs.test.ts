@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/core/work-sizes.ts";
+import type { JobJson } from "../../src/http/answers/jobs.ts";
 import { createApi } from "../support/api.ts";
 import { createWorld, HOUR, MINUTE } from "../support/world.ts";
 import { type } from "./command-line.ts";
@@ -98,6 +99,19 @@ describe("enqueue", () => {
 });
 
 describe("get", () => {
+  test("says which events of a long life are not stored any more", async () => {
+    await using api = await serveApi();
+    const { id } = await api.file({ topic: "work", delay: "1h" });
+    for (let i = 0; i < 12; i++) await api.call("PATCH", `/jobs/${id}`, { body: { delay: 7200 + i } });
+    const { json } = await api.call("GET", `/jobs/${id}`);
+    const [filed, oldest] = json.timeline as JobJson["timeline"];
+    expect([filed?.event, oldest?.event, json.earlierEventsDropped]).toEqual(["filed", "moved", true]);
+    const { out } = await type(api, ["get", String(id)]);
+    expect(out).toContain(
+      `the events between the filing of the job and ${oldest?.at} are not stored any more`,
+    );
+  });
+
   test("shows a job's fields, body and timeline", async () => {
     await using api = await serveApi();
     const { id } = await api.file({

@@ -68,8 +68,11 @@ async function whyText(api: Client, job: Job, now: number): Promise<string> {
 async function show(output: Output, { body, timeline, earlierEventsDropped, ...fields }: Job): Promise<void> {
   await output.fields(fields, (name) => (name === "state" ? styleOf(fields.state) : undefined));
   await output.value(body);
+  // The first event is the filing.
   await output.line(
-    earlierEventsDropped ? "\nevents after the filing of the job are not stored any more" : "",
+    earlierEventsDropped
+      ? `\nthe events between the filing of the job and ${timeline[1]?.at ?? "now"} are not stored any more`
+      : "",
   );
   await output.entries(timeline, HAPPENINGS, "the timeline is empty");
 }
