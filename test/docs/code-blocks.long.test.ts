@@ -109,9 +109,8 @@ function bullRedis(jobs: Map<string, Delayed>, due: number) {
 }
 
 async function bullMove() {
-  const folder = join(FOLDER, "docs-guides-coming-from-md");
-  const { move } = await import(join(folder, "move.ts"));
-  const { orderPaid } = await import(join(folder, "orders.ts"));
+  const { move } = await programOf("bullmq", "move.ts");
+  const { orderPaid } = await programOf("bullmq", "orders.ts");
   const queue = createTestQueue({ topics: { "order-timeout": { handler: () => {} } } });
   const due = queue.now().getTime() + 3_600_000;
   const delayed = (orderId: string, opts: object = {}): Delayed => ({
@@ -162,12 +161,12 @@ test.each([
   expect(queue.jobs().map((job) => job.state)).toEqual([state]);
 });
 
-/** The module of a program of the page about moving. */
-const movingPage = (file: string) => import(join(FOLDER, "docs-guides-coming-from-md", file));
+/** The module of a program of a page about coming from another tool. */
+const programOf = (tool: string, file: string) => import(join(FOLDER, `docs-guides-from-${tool}-md`, file));
 
 /** The seconds after the first call at which a mail was sent, if the function was called at each second of `calls`. */
 async function mailsOf(name: string, calls: readonly number[]): Promise<string[]> {
-  const mails = await movingPage("mails.ts");
+  const mails = await programOf("bullmq", "mails.ts");
   const start = Date.UTC(2026, 0, 1);
   const sent: string[] = [];
   const handler = ({ body }: { body: { to: string } }): void => {
@@ -196,12 +195,29 @@ test.each([
 );
 
 test("the throttled mail of the same window with another body is no error", async () => {
-  const { throttledAtOnce } = await movingPage("mails.ts");
+  const { throttledAtOnce } = await programOf("bullmq", "mails.ts");
   const queue = createTestQueue({ topics: { mail: { handler: () => {} } } });
   await queue.client.enqueue("mail", { other: 1 }, { idempotencyKey: "ada 0", delay: 0 });
   await throttledAtOnce(queue.client, "ada", 0);
   expect(queue.jobs()).toHaveLength(1);
 });
+
+test.each([
+  ["agenda", "reminders.ts", "remind", "forget", "reminders"],
+  ["sqs", "orders.ts", "placeOrder", "orderPaid", "order-timeout"],
+  ["qstash", "publish.ts", "placeOrder", "orderPaid", "callbacks"],
+])(
+  "the sender of the page from %s files a job once, and cancels it",
+  async (tool, file, enqueue, cancel, topic) => {
+    const sender = await programOf(tool, file);
+    const called = { webhook: { url: "https://shop.example" }, receiver: () => ({ status: 204, body: "" }) };
+    const queue = createTestQueue({ topics: { [topic]: called } });
+    for (const name of ["17", "17", "18"]) await sender[enqueue](queue.client, name);
+    expect(await sender[cancel](queue.client, "17")).toMatchObject({ outcome: "cancelled" });
+    await queue.advance("1h");
+    expect(queue.jobs().map(({ state }) => state)).toEqual(["cancelled", "done"]);
+  },
+);
 
 type AgendaJob = { _id: number; data: { text: string }; nextRunAt: Date | null; lockedAt?: Date };
 
@@ -231,7 +247,7 @@ describe("the move from Agenda", () => {
   });
 
   test("moves the waiting jobs of one name that do not repeat, under the keys of the new code", async () => {
-    const { keyOf, mongoJobs, move } = await movingPage("agenda-move.ts");
+    const { keyOf, mongoJobs, move } = await programOf("agenda", "agenda-move.ts");
     const queue = createTestQueue({ topics: { reminders: { handler: () => {} } }, now: new Date() });
     const documents = [
       waiting(1, "call Ada"),
@@ -253,7 +269,7 @@ describe("the move from Agenda", () => {
   });
 
   test("leaves a job that Agenda takes during the move", async () => {
-    const { mongoJobs, move } = await movingPage("agenda-move.ts");
+    const { mongoJobs, move } = await programOf("agenda", "agenda-move.ts");
     const queue = createTestQueue({ topics: { reminders: { handler: () => {} } }, now: new Date() });
     const documents = [waiting(1, "call Ada")];
     const take = (job: AgendaJob): void => void Object.assign(job, { lockedAt: new Date() });
@@ -274,7 +290,7 @@ function marking(row: { dueAt: Date; version: number }, mark: (id: string) => un
 }
 
 test("the hourly poll of a table files a missing job once, and no row of a dead job again", async () => {
-  const { fileJob, fileMissing } = await movingPage("rows.ts");
+  const { fileJob, fileMissing } = await programOf("polled-table", "rows.ts");
   const handler = (): void => {
     throw new Error("no route");
   };
@@ -310,7 +326,7 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
 });
 
 test("a change of a row whose job runs leaves the row to the poll, and the job that runs closes no order", async () => {
-  const { cancelJob, fileJob, handlerOf } = await movingPage("rows.ts");
+  const { cancelJob, fileJob, handlerOf } = await programOf("polled-table", "rows.ts");
   const order = { version: 1, paid: false, closed: false };
   const marked: string[] = [];
   const dueAt = new Date(Date.UTC(2026, 0, 1, 1));
@@ -388,7 +404,7 @@ describe("the move from QStash", () => {
   const queueNow = () => createTestQueue({ topics: { callbacks }, now: new Date() });
 
   test("moves the messages of its log that wait, and cancels them in QStash", async () => {
-    const { idsInLog, move } = await movingPage("qstash-move.ts");
+    const { idsInLog, move } = await programOf("qstash", "qstash-move.ts");
     const queue = queueNow();
     const soon = Date.now() + 299_000;
     const { live, client } = qstashOf(
@@ -414,7 +430,7 @@ describe("the move from QStash", () => {
   });
 
   test("runs again after it was cut off, and files no job twice", async () => {
-    const { move } = await movingPage("qstash-move.ts");
+    const { move } = await programOf("qstash", "qstash-move.ts");
     const queue = queueNow();
     const { live, client } = qstashOf({ one: order("17") });
     const cutOff = async () => {
@@ -429,7 +445,7 @@ describe("the move from QStash", () => {
   });
 
   test("moves the schedules of the receiver with their time zone", async () => {
-    const { moveSchedules } = await movingPage("qstash-move.ts");
+    const { moveSchedules } = await programOf("qstash", "qstash-move.ts");
     const queue = queueNow();
     const { schedules, client } = qstashOf({});
     const destination = "https://shop.example/orders/close";
@@ -459,7 +475,7 @@ describe("the move from QStash", () => {
 });
 
 test("a receiver takes the calls of QStash and of Minutehand, and no other", async () => {
-  const { bodyOf } = await movingPage("receive.ts");
+  const { bodyOf } = await programOf("qstash", "receive.ts");
   const url = "https://shop.example/orders/close";
   const secret = `whsec_${Buffer.alloc(24, 7).toString("base64")}`;
   const body = '{"orderId":"17"}';

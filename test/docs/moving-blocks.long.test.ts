@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -15,17 +15,17 @@ import { createApi } from "../support/api.ts";
 import { createWorld } from "../support/world.ts";
 import { blocksOf, fileOf, ROOT, readPage } from "./blocks.ts";
 
-const PAGE = "docs/guides/coming-from.md";
+const CRON = "docs/guides/from-cron.md";
 const FOLDER = join(ROOT, "dist", "moving-blocks");
 
 const SOURCES = { cdk: "infra/cdk.ts", client: "src/client/client.ts" };
 
-/** Writes programs of the page beside each other. Node finds the package under its name only after a build, so they import its source. */
-function write(...names: readonly string[]): void {
+/** Writes programs of a page beside each other. Node finds the package under its name only after a build, so they import its source. */
+function write(page: string, ...names: readonly string[]): void {
   mkdirSync(FOLDER, { recursive: true });
   for (const name of names) {
-    const block = blocksOf(PAGE, readPage(PAGE)).find((found) => fileOf(found) === name);
-    if (!block) throw new Error(`${PAGE} has no ${name}`);
+    const block = blocksOf(page, readPage(page)).find((found) => fileOf(found) === name);
+    if (!block) throw new Error(`${page} has no ${name}`);
     const program = Object.entries(SOURCES).reduce(
       (before, [of, source]) => before.replaceAll(`"minutehand/${of}"`, JSON.stringify(join(ROOT, source))),
       block.text,
@@ -35,7 +35,9 @@ function write(...names: readonly string[]): void {
 }
 
 test("the topic that takes the place of QueueEvents hears of the ends of jobs, and a caller can wait for one", async () => {
-  write("events-app.ts", "orders.ts", "order-ended.ts", "until-ended.ts");
+  write("docs/guides/events.md", "events-app.ts", "order-ended.ts");
+  write("docs/guides/from-bullmq.md", "orders.ts", "until-ended.ts");
+  appendFileSync(join(FOLDER, "events-app.ts"), 'queue.addHandler("order-timeout", "orders.ts");\n');
   const dataDir = mkdtempSync(join(tmpdir(), "minutehand-moving-"));
   const lines: string[] = [];
   const stack = await startEmbeddedStack({
@@ -52,7 +54,7 @@ test("the topic that takes the place of QueueEvents hears of the ends of jobs, a
     const heard = (line: string) =>
       vi.waitFor(() => expect(lines.join("\n")).toContain(line), { timeout: PATIENCE_MS });
     await heard("order-17 is closed");
-    // The handler of `orders.ts` cannot read this job.
+    // The handler cannot read this job.
     const { id: wrong } = await queue.enqueue("order-timeout", null, {
       key: "order-18",
       delay: 0,
@@ -76,8 +78,8 @@ function untilEmpty(client: Client, stop: AbortController): Client {
   return { ...client, receive } as Client;
 }
 
-test("the worker that takes the place of a line of the crontab runs the command of each occurrence", async () => {
-  write("crontab.ts");
+test("the worker that takes the place of the crontab runs the line that each occurrence names", async () => {
+  write(CRON, "crontab.ts");
   const { work } = await import(join(FOLDER, "crontab.ts"));
   const settings = {
     consumer: "pull",
@@ -86,14 +88,12 @@ test("the worker that takes the place of a line of the crontab runs the command 
     ifLate: { after: "1h", do: "skip" },
   } as const;
   const friday = new Date("2026-01-02T08:00:00Z");
-  const queue = createTestQueue({ topics: { report: settings }, now: friday });
-  await queue.client.putSchedule("report", {
-    ...{ topic: "report", expression: "30 8 * * 1-5", timezone: "Europe/Berlin", body: {} },
-  });
-  const runs = async (script: string): Promise<void> => {
+  const queue = createTestQueue({ topics: { cron: settings }, now: friday });
+  const weekdays = { topic: "cron", expression: "30 8 * * 1-5", timezone: "Europe/Berlin" } as const;
+  await queue.client.putSchedule("report", { ...weekdays, body: { line: "report" } });
+  const runs = async (report: string): Promise<void> => {
     const stop = new AbortController();
-    const command = { file: "/bin/sh", args: ["-c", script] };
-    await work(untilEmpty(queue.client, stop), "report", command, stop.signal);
+    await work(untilEmpty(queue.client, stop), { report, clean: "exit 1" }, stop.signal);
   };
   await queue.advance("2d");
   expect(queue.jobs()).toEqual([]);
@@ -111,47 +111,44 @@ test("the worker that takes the place of a line of the crontab runs the command 
     "2026-01-08T07:30:00.000Z done",
   ]);
   expect(queue.jobs()[1]?.lastError).toMatch(/^exit 3: no disk \(.*crontab\.ts:\d+\)$/);
+  await queue.client.enqueue("cron", { line: "rm -rf /" }, { delay: 0 });
+  await queue.advance(0);
+  await runs("true");
+  expect(queue.jobs().at(-1)?.lastError).toMatch(/^lines\.json has no rm -rf/);
 });
 
-test("the worker that takes the place of a line of the crontab ends a command whose lease is lost", async () => {
-  write("crontab.ts");
+test("the worker that takes the place of the crontab ends all processes of a line whose lease is lost", async () => {
+  write(CRON, "crontab.ts");
   const { work } = await import(join(FOLDER, "crontab.ts"));
-  const queue = createTestQueue({ topics: { report: { consumer: "pull" } } });
-  await queue.client.enqueue("report", {}, { delay: 0 });
+  const queue = createTestQueue({ topics: { cron: { consumer: "pull" } } });
+  await queue.client.enqueue("cron", { line: "sleep" }, { delay: 0 });
   await queue.advance(0);
   const stop = new AbortController();
   const client = untilEmpty(queue.client, stop);
   const lost = async () => Promise.reject(new Error("another worker has the job"));
   vi.useFakeTimers({ toFake: ["setInterval"] });
-  const worked = work(
-    { ...client, extend: lost },
-    "report",
-    { file: "/bin/sleep", args: ["60"] },
-    stop.signal,
-  );
+  const worked = work({ ...client, extend: lost }, { sleep: "sleep 60 | cat" }, stop.signal);
   await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: PATIENCE_MS });
   vi.advanceTimersByTime(30_000);
   vi.useRealTimers();
   await worked;
-  expect(queue.jobs()[0]?.lastError).toContain("aborted");
+  expect(queue.jobs()[0]?.lastError).toContain("exit SIGTERM");
 });
 
 test.each([
   { exit: 0, state: "done", reported: /^$/ },
-  { exit: 3, state: "scheduled", reported: /^report: job \S+, attempt 1: Error: exit 3: a warning\n/ },
+  { exit: 3, state: "scheduled", reported: /^cron: job \S+, attempt 1: Error: exit 3: a warning\n/ },
 ])(
-  "the program of the crontab's worker logs all that a command prints that exits $exit, and ends at SIGTERM after the run",
+  "the program of the crontab's worker logs all that a line prints that exits $exit, and ends at SIGTERM after the run",
   async ({ exit, state, reported }) => {
-    write("crontab.ts");
-    await using api = await serveApi(createApi(createWorld({ topics: { report: { consumer: "pull" } } })));
-    const { id } = await api.file({ topic: "report", delay: 0 });
-    const unit = blocksOf(PAGE, readPage(PAGE)).find((block) => block.text.includes("report.service"));
-    const start = /^ExecStart=\/usr\/bin\/node (\S+) https:\S+ (\S+) \/usr\/local\/bin\/report --daily$/m;
-    const [, file, topic = ""] = start.exec(unit?.text ?? "") ?? [];
-    expect(file).toBe("crontab.ts");
+    write(CRON, "crontab.ts");
+    await using api = await serveApi(createApi(createWorld({ topics: { cron: { consumer: "pull" } } })));
+    const { id } = await api.file({ topic: "cron", delay: 0, body: { line: "report" } });
+    const unit = blocksOf(CRON, readPage(CRON)).find((block) => block.text.includes("crontab.service"));
+    const [, file = ""] = /^ExecStart=\/usr\/bin\/node (\S+) https:\S+$/m.exec(unit?.text ?? "") ?? [];
     const script = `kill -TERM $PPID; sleep 0.5; echo written; echo 'a warning' >&2; exit ${exit}`;
-    const args = [api.url, topic, "/bin/sh", "-c", script];
-    const program = spawn(process.execPath, ["crontab.ts", ...args], {
+    writeFileSync(join(FOLDER, "lines.json"), JSON.stringify({ report: script }));
+    const program = spawn(process.execPath, [file, api.url], {
       ...{ cwd: FOLDER, stdio: ["ignore", "pipe", "pipe"] },
     });
     const [printed, warned, [status]] = await Promise.all([
@@ -167,7 +164,7 @@ test.each([
 );
 
 test("the worker that takes the place of a loop over SQS closes each order, and retries one that fails", async () => {
-  write("poll.ts");
+  write("docs/guides/from-sqs.md", "poll.ts");
   const { work } = await import(join(FOLDER, "poll.ts"));
   const queue = createTestQueue({ topics: { "order-timeout": { consumer: "pull" } } });
   for (const orderId of ["17", "18"]) await queue.client.enqueue("order-timeout", { orderId }, { delay: 0 });

@@ -10,7 +10,7 @@ import { botocoreTest, pythonTest } from "../support/python.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
 
-const PAGE = "docs/guides/coming-from.md";
+const PAGES = ["docs/guides/from-celery.md", "docs/guides/from-eventbridge-scheduler.md"];
 const FOLDER = join(ROOT, "dist", "python-blocks");
 
 /**
@@ -113,23 +113,26 @@ move(scheduler, sys.argv[1], "orders", "order-timeout", arn)
 print(json.dumps(sorted(left)))
 `;
 
-test("the page has four programs in Python", () => {
-  expect([...programs().keys()]).toEqual(["orders.py", "move_tasks.py", "handler.py", "move.py"]);
+test("the pages have five programs in Python", () => {
+  expect([...programs().keys()]).toEqual([
+    ...["orders.py", "route.py", "move_tasks.py", "handler.py", "move.py"],
+  ]);
 });
 
-/** The page's programs in Python, by the names in their first lines. */
+/** The pages' programs in Python, by the names in their first lines. */
 function programs(): Map<string, string> {
-  const found = blocks().filter(({ page, kind }) => page === PAGE && kind === "python");
+  const found = blocks().filter(({ page, kind }) => PAGES.includes(page) && kind === "python");
   return new Map(found.map(({ text }) => [/^# (\w+\.py)\n/.exec(text)?.[1] ?? "", text]));
 }
 
-/** Runs Python beside the page's programs and `api.py`, and answers what it prints. */
+/** Runs Python beside the pages' programs and `api.py`, and answers what it prints. */
 async function python(name: string, program: string, ...urls: readonly string[]): Promise<unknown> {
   const folder = join(FOLDER, name);
   mkdirSync(folder, { recursive: true });
   for (const [file, text] of programs()) writeFileSync(join(folder, file), text);
   cpSync(join(ROOT, "examples", "python", "api.py"), join(folder, "api.py"));
-  writeFileSync(join(folder, "tasks.py"), TASKS);
+  const modules = { tasks: TASKS, flask: FLASK, standardwebhooks: WEBHOOKS };
+  for (const [module, text] of Object.entries(modules)) writeFileSync(join(folder, `${module}.py`), text);
   writeFileSync(join(folder, "main.py"), program);
   const { stdout } = await promisify(execFile)("python3", ["main.py", ...urls], {
     cwd: folder,
@@ -229,7 +232,38 @@ botocoreTest("the page's move in Python takes schedules by the client of the AWS
   expect(await jobOf("order-19")).toMatchObject({ state: "cancelled" });
 });
 
-/** Celery with the calls that the page's move makes. A task of `gone` is revoked by another program while the move files it. */
+/** What the route of the page uses of Flask and of the library of Standard Webhooks. A call's only right signature is "right". */
+const FLASK = `
+class Request:
+    pass
+
+request = Request()
+
+class Flask:
+    def __init__(self, name):
+        pass
+
+    def post(self, path):
+        assert path == "/jobs"
+        return lambda route: route
+`;
+const WEBHOOKS = `
+import json
+
+class WebhookVerificationError(Exception):
+    pass
+
+class Webhook:
+    def __init__(self, secret):
+        assert secret == "whsec"
+
+    def verify(self, data, headers):
+        if headers["webhook-signature"] != "right":
+            raise WebhookVerificationError
+        return json.loads(data)
+`;
+
+/** Celery with the calls that the page's move makes, and a task. A task of `gone` is revoked by another program while the move files it. */
 const TASKS = `
 from datetime import datetime, timedelta, timezone
 
@@ -252,6 +286,15 @@ class Control:
 
 class App:
     pass
+
+class Task:
+    def __init__(self):
+        self.queued = []
+
+    def apply_async(self, args, task_id):
+        self.queued.append([args, task_id])
+
+close_order = Task()
 
 def waiting(order_id, name="tasks.close_order", seconds=7200, by_name=False):
     eta = (datetime(2031, 1, 2, 9, tzinfo=timezone.utc) if seconds == 7200 else datetime.now(timezone.utc) + timedelta(seconds=seconds))
@@ -289,5 +332,24 @@ print(json.dumps([out.getvalue().splitlines(), app.control.ids]))
     expect(await jobOf("19")).toMatchObject({ state: "cancelled" });
     expect(await jobOf("22")).toMatchObject({ state: "scheduled", body: { orderId: "22" } });
     for (const id of ["18", "20", "21"]) expect(await jobOf(id)).toMatchObject({ code: "job-not-found" });
+  },
+);
+
+pythonTest(
+  "the page's route queues a task of Celery under the id of the call, and refuses others",
+  async () => {
+    const program = `
+import json, os
+os.environ["WEBHOOK_SECRET"] = "whsec"
+import flask, tasks
+from route import run
+flask.request.get_data = lambda: b'{"orderId": "17"}'
+answers = []
+for signature in ("right", "wrong"):
+    flask.request.headers = {"webhook-id": "id-17", "webhook-signature": signature}
+    answers.append(run()[1])
+print(json.dumps([answers, tasks.close_order.queued]))
+`;
+    expect(await python("route", program)).toEqual([[204, 401], [[["17"], "id-17"]]]);
   },
 );

@@ -10,7 +10,7 @@ import { rubyTest } from "../support/ruby.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
 
-const PAGES = ["docs/guides/sign.md", "docs/guides/coming-from.md", "docs/guides/without-cdk.md"];
+const PAGES = ["docs/guides/sign.md", "docs/guides/from-sidekiq.md"];
 const FOLDER = join(ROOT, "dist", "ruby-blocks");
 const TOPICS = { "order-timeout": { consumer: "pull" } } as const;
 const WEBHOOK_SECRET = `whsec_${Buffer.alloc(33, 7).toString("base64")}`;
@@ -65,8 +65,17 @@ require_relative "jobs_controller"
 JobsController.new.create
 `;
 
-test("the pages have four programs in Ruby", () => {
-  expect([...programs().keys()]).toEqual(["worker.rb", "move.rb", "minutehand.rb", "jobs_controller.rb"]);
+/** Files two orders, the first one twice, and cancels the first one and an unknown one. */
+const SHOP = `
+require_relative "orders"
+puts [place_order("17"), place_order("17"), place_order("18")].map { |job| job["key"] }
+puts order_paid("17"), order_paid("20")
+`;
+
+test("the pages have five programs in Ruby", () => {
+  expect([...programs().keys()]).toEqual([
+    ...["orders.rb", "jobs_controller.rb", "worker.rb", "move.rb", "minutehand.rb"],
+  ]);
 });
 
 /** The pages' programs in Ruby, by the names in their first lines. */
@@ -86,6 +95,7 @@ async function ruby(
     "close_order.rb": CLOSE_ORDER,
     "sidekiq/api.rb": SIDEKIQ,
     "route.rb": RAILS,
+    "shop.rb": SHOP,
     ...Object.fromEntries(programs()),
   };
   for (const [file, text] of Object.entries(files)) writeFileSync(join(FOLDER, file), text);
@@ -105,6 +115,17 @@ rubyTest("the page's worker finishes a job, retries one that failed, and ends at
   const jobs = await Promise.all(ids.map(async (id) => (await api.call("GET", `/jobs/${id}`)).json));
   expect(jobs.map(({ state }) => state)).toEqual(["done", "scheduled", "done"]);
   expect(jobs[1]).toMatchObject({ lastError: "no route" });
+});
+
+rubyTest("an order of the page's Ruby is filed once, and a paid one is cancelled", async () => {
+  await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+  const { lines } = await ruby("shop.rb", api.url);
+  expect(lines).toEqual(["order-17", "order-17", "order-18", "true", "false"]);
+  const stateOf = async (id: string) =>
+    (await api.call("GET", `/topics/order-timeout/jobs/order-${id}`)).json.state;
+  expect([await stateOf("17"), await stateOf("18")]).toEqual(["cancelled", "scheduled"]);
+  const outage = ruby("shop.rb", api.url.replace(/:\d+$/, ":1"));
+  await expect(outage).rejects.toThrow("ECONNREFUSED");
 });
 
 rubyTest("the page's route queues a signed call for Sidekiq, and refuses others", async () => {

@@ -7,7 +7,7 @@ import { blocksOf, fileOf, readPage } from "../docs/blocks.ts";
 import { versionOf } from "./version.ts";
 
 const NAME = "the program for BullMQ";
-const PAGE = "docs/guides/coming-from.md";
+const PAGE = "docs/guides/from-bullmq.md";
 const TSC = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext", "--target", "es2023"];
 
 /** The clients of Redis that the guide's move must take. */
