@@ -184,7 +184,7 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
   /**
    * The most units a second that the new table takes, so that a producer that files without end cannot cost more. DynamoDB throttles what is
    * above: calls and ticks try again, and calls that get no answer in time answer 503. No acknowledged job is lost, but jobs can be late.
-   * If you leave the prop out later, the table keeps its ceiling: `docs/guides/deploying.md` says how to remove it.
+   * If you leave the prop out later, the table keeps its ceiling: `docs/reference/deployment.md` says how to remove it.
    * @default no ceiling
    */
   readonly maxThroughput?: MaxThroughputProps;

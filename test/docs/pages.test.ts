@@ -4,6 +4,7 @@ import { parseSync } from "oxc-parser";
 import { describe, expect, test } from "vitest";
 import { PRICES } from "../../tools/bench/prices.ts";
 import { sectionsOf } from "../../tools/site/contents.ts";
+import { faultsIn } from "../../tools/workflows.ts";
 import { blocks, blocksOf, fileOf, nameOf, PAGES, ROOT, readPage } from "./blocks.ts";
 import { commandFault } from "./command-fault.ts";
 
@@ -18,6 +19,7 @@ const TESTED: Readonly<Record<string, string>> = {
   java: "sign-blocks.long.test.ts",
   ruby: "sign-blocks.long.test.ts",
   json: "pages.test.ts",
+  yaml: "pages.test.ts",
   text: "pages.test.ts",
 };
 
@@ -58,6 +60,13 @@ test("a block without a kind, and one in a list, are found", () => {
 test.each(blocks().filter(({ kind }) => kind === "json"))("$page:$line is JSON", ({ text }) => {
   expect(() => JSON.parse(text)).not.toThrow();
 });
+
+test.each(blocks().filter(({ kind }) => kind === "yaml"))(
+  "$page:$line is a workflow without a fault",
+  async ({ page, text }) => {
+    expect(await faultsIn(`${page}.yml`, text)).toEqual([]);
+  },
+);
 
 test("the layout names each room once", () => {
   const [layout = ""] = blocks()

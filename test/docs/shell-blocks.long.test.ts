@@ -51,6 +51,7 @@ npm() { later npm "$@"; }
 aws() { later aws "$@"; if [ "$2" = get-secret-value ]; then echo "$SECRET_TEXT"; fi; }
 python3() { later python3 "$@"; }
 pip() { later pip "$@"; }
+git() { later git "$@"; }
 jq() { node -e "$JQ" -- "$@"; }
 `;
 
@@ -78,7 +79,7 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
   },
   npx([command, verb = "", ...args]) {
     if (command === "cdk")
-      return ["bootstrap", "deploy", "destroy", "diff"].includes(verb)
+      return ["init", "bootstrap", "deploy", "destroy", "diff"].includes(verb)
         ? undefined
         : "no such command of the CDK";
     const file = args.at(-1) ?? "";
@@ -101,6 +102,7 @@ const JUDGES: Readonly<Record<string, (args: readonly string[]) => string | unde
     return `${name}Command` in (clients[service ?? ""] ?? {}) ? undefined : "no such operation";
   },
   minutehand: commandFault,
+  git: ([command]) => (command === "revert" ? undefined : "no such command"),
   pip: ([command]) => (command === "install" ? undefined : "no such command"),
   python3([file = "", module = ""]) {
     if (file === "-m") return ["flask", "pytest", "venv"].includes(module) ? undefined : "no such module";

@@ -1,5 +1,5 @@
 """
-Compares the rights of the deploying guide with the permissions of the handlers in CloudFormation's resource schemas, which cfn-lint has.
+Compares the rights of the page about deployment with the permissions of the handlers in CloudFormation's resource schemas, which cfn-lint has.
 The argument is a JSON file with the actions for each type of resource: {type: [service:Action, ...]}.
 """
 

@@ -1,7 +1,7 @@
 /**
  * Against the data that AWS publishes: cfn-lint checks the templates of the app, of a stack with 40 topics and of `minutehand template` by
  * CloudFormation's schemas,
- * parliament their policies, a check by quotas their sizes, the same schemas the rights in the deploying guide, and botocore every kind of
+ * parliament their policies, a check by quotas their sizes, the same schemas the rights in the page about deployment, and botocore every kind of
  * request of the security tests by the services' models. Needs the registries of npm and PyPI.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

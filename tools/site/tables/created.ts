@@ -10,7 +10,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
   "AWS::ApiGatewayV2::Integration": "connects the HTTP API to its functions",
   "AWS::ApiGatewayV2::Route": "the paths of the HTTP API",
   "AWS::ApiGatewayV2::Stage": "the limits and the access log of the HTTP API",
-  "AWS::CloudWatch::Alarm": "the [alarms](../reference/metrics-and-alarms.md)",
+  "AWS::CloudWatch::Alarm": "the [alarms](metrics-and-alarms.md)",
   "AWS::DynamoDB::Table": "the jobs, with point-in-time recovery",
   "AWS::Events::Rule": "starts the tick each minute",
   "AWS::IAM::ManagedPolicy": "further permissions of the functions",
