@@ -127,7 +127,7 @@ test("the worker that takes the place of the crontab ends all processes of a lin
   const client = untilEmpty(queue.client, stop);
   const lost = async () => Promise.reject(new Error("another worker has the job"));
   vi.useFakeTimers({ toFake: ["setInterval"] });
-  const worked = work({ ...client, extend: lost }, { sleep: "sleep 60 | cat" }, stop.signal);
+  const worked = work({ ...client, extend: lost }, { sleep: "sleep 600 | cat" }, stop.signal);
   await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: PATIENCE_MS });
   vi.advanceTimersByTime(30_000);
   vi.useRealTimers();
