@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -117,6 +117,15 @@ test("the worker that takes the place of the crontab runs the line that each occ
   expect(queue.jobs().at(-1)?.lastError).toMatch(/^lines\.json has no rm -rf/);
 });
 
+/** Writes a program of the shell that says in `said.txt` that it has begun, and that it was ended. */
+function writeChild(): { said: () => string; line: string } {
+  const [child, file] = ["child.sh", "said.txt"].map((name) => join(FOLDER, name)) as [string, string];
+  writeFileSync(file, "");
+  const loop = "for i in $(seq 600); do sleep 0.1; done";
+  writeFileSync(child, `trap 'echo ended >> ${file}; exit' TERM\necho began >> ${file}\n${loop}\n`);
+  return { said: () => readFileSync(file, "utf8"), line: `sh ${child} > ${file}.out 2>&1 & wait` };
+}
+
 test("the worker that takes the place of the crontab ends all processes of a line whose lease is lost", async () => {
   write(CRON, "crontab.ts");
   const { work } = await import(join(FOLDER, "crontab.ts"));
@@ -127,12 +136,16 @@ test("the worker that takes the place of the crontab ends all processes of a lin
   const client = untilEmpty(queue.client, stop);
   const lost = async () => Promise.reject(new Error("another worker has the job"));
   vi.useFakeTimers({ toFake: ["setInterval"] });
-  const worked = work({ ...client, extend: lost }, { sleep: "sleep 600 | cat" }, stop.signal);
-  await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1), { timeout: PATIENCE_MS });
+  const { said, line } = writeChild();
+  const worked = work({ ...client, extend: lost }, { sleep: line }, stop.signal);
+  await vi.waitFor(() => expect([vi.getTimerCount(), said()]).toEqual([1, "began\n"]), {
+    timeout: PATIENCE_MS,
+  });
   vi.advanceTimersByTime(30_000);
   vi.useRealTimers();
   await worked;
   expect(queue.jobs()[0]?.lastError).toContain("exit SIGTERM");
+  await vi.waitFor(() => expect(said()).toBe("began\nended\n"), { timeout: PATIENCE_MS });
 });
 
 test.each([
