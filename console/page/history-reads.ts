@@ -12,10 +12,19 @@ export const SPARK_HOURS = 3;
 
 /** Of all topics, or with `topic` of one, with its steps of lateness. */
 export function useHistory(hours: number = SPARK_HOURS, topic?: string) {
-  return useQuery({
+  return useQuery(historyQuery(hours, topic));
+}
+
+/** The history of all topics if a view has read it. Reads nothing itself, because the frame shows this on each view. */
+export function useKnownHistory() {
+  return useQuery({ ...historyQuery(SPARK_HOURS), enabled: false });
+}
+
+function historyQuery(hours: number, topic?: string) {
+  return {
     queryKey: ["history", hours, topic],
     refetchInterval: refetchEvery(EVERY_MS),
-    queryFn: ({ signal }) =>
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
       call<HistoryAnswer>("GET", HISTORY_PATH, {}, { query: { hours, topic }, signal }),
-  });
+  };
 }

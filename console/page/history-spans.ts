@@ -1,3 +1,4 @@
+import { LATE_AFTER } from "../../src/core/constants.ts";
 import type { History, HistoryMinute, Unknown } from "../history.ts";
 import { durationText, HOUR, MINUTE } from "./times.ts";
 
@@ -11,7 +12,7 @@ export type Span = {
 };
 
 /** How long "now" is, ms. One minute of a quiet topic would say nothing. */
-const NOW_MS = 10 * MINUTE;
+export const NOW_MS = 10 * MINUTE;
 
 export function minutesOf(history: History, topic: string): readonly HistoryMinute[] {
   return history.topics.find((one) => one.topic === topic)?.minutes ?? [];
@@ -79,6 +80,16 @@ export function compare(history: Pick<History, "from" | "to">, minutes: readonly
   const begin = to - (to % MINUTE) - NOW_MS;
   const before = from < to - HOUR ? spanOf(minutes, begin - HOUR, to - HOUR) : undefined;
   return { now: spanOf(minutes, begin, to + 1), before };
+}
+
+const FEW_STARTS = 20;
+/** A change of the median that nobody takes for chance. */
+const MUCH_LATER = 10;
+
+/** Whether half of a topic's jobs start late now, and an hour ago they did not. A few slow starts do not suffice. */
+export function startsMuchLater({ now, before }: Compared): boolean {
+  const [late = 0, earlier = Infinity] = [now.late?.p50, before?.late?.p50];
+  return now.started >= FEW_STARTS && late > LATE_AFTER && late >= MUCH_LATER * earlier;
 }
 
 export type Trend = { readonly direction: "up" | "down" | "same"; readonly times: number };

@@ -5,8 +5,10 @@ import { LONGEST_LIST, USUAL_LAG } from "../../src/core/constants.ts";
 import { THROTTLED } from "../../src/core/thrown.ts";
 import type { ScheduleSummary } from "../../src/http/answers/schedules.ts";
 import type { TopicJson } from "../../src/http/answers/topics.ts";
+import type { HistoryAnswer } from "../history.ts";
 import { jobsText } from "./bulk-calls.ts";
 import { withVisibleMarks } from "./direction.ts";
+import { compare, minutesOf, NOW_MS, startsMuchLater } from "./history-spans.ts";
 import { heldText } from "./parts/pause-topic.tsx";
 import { addresses } from "./parts/search.ts";
 import type { Topic } from "./reads.ts";
@@ -15,7 +17,7 @@ import { now, zone } from "./state.ts";
 import { DAY, durationText, HOUR, isoAt, MINUTE, relativeText, timeText } from "./times.ts";
 
 export type Need = {
-  readonly kind: "sweep" | "late" | "schedule" | "dead" | "letters" | "retrying" | "paused";
+  readonly kind: "sweep" | "late" | "later" | "schedule" | "dead" | "letters" | "retrying" | "paused";
   /** `bad`: jobs are late, or have failed for good. `warn`: a person has stopped something, or it may settle by itself. */
   readonly severity: "bad" | "warn";
   readonly href: string;
@@ -27,11 +29,16 @@ export type Need = {
 };
 
 /** What a person should look at, the most urgent first. */
-export function needsOf(topics: readonly Topic[], schedules: readonly ScheduleSummary[]): Need[] {
+export function needsOf(
+  topics: readonly Topic[],
+  schedules: readonly ScheduleSummary[],
+  history: HistoryAnswer | undefined,
+): Need[] {
   const late = topics.flatMap((topic) => lateIn(topic).map((jobs) => ({ topic, jobs })));
   return [
     ...sweepNeeds(topics),
     ...late.sort((a, b) => b.jobs.count - a.jobs.count).map(({ topic, jobs }) => lateNeed(topic, jobs)),
+    ...topics.filter((topic) => lateIn(topic).length === 0).flatMap((topic) => laterNeeds(topic, history)),
     ...schedules.flatMap((schedule) => lostScheduleNeeds(schedule, topics)),
     ...topics
       .filter(({ dead }) => dead.count > 0)
@@ -80,6 +87,25 @@ function lateNeed({ topic, at, policy }: TopicJson, late: TopicJson["late"]): Ne
     text: `${countText(late)} of ${topic} should have started and ${verb} not${when}.`,
     more: CONSUMER_QUESTIONS[policy.consumer],
   };
+}
+
+/** The API calls jobs late that have not started. Those that have started late are only in the history. */
+function laterNeeds({ topic }: TopicJson, history: HistoryAnswer | undefined): Need[] {
+  // A history that was read earlier says nothing about the present.
+  if (history === undefined || "why" in history || history.to < now.value - NOW_MS) return [];
+  const compared = compare(history, minutesOf(history, topic));
+  if (!startsMuchLater(compared)) return [];
+  const [late, earlier] = [compared.now, compared.before].map((span) => durationText(span?.late?.p50 ?? 0));
+  return [
+    {
+      kind: "later",
+      severity: "warn",
+      of: topic,
+      href: addresses.topic(topic),
+      text: `The jobs of ${topic} start later than an hour ago: half of them ${late} late or more, then ${earlier}.`,
+      more: "Do its jobs take longer, or are more of them due at once?",
+    },
+  ];
 }
 
 /** `12 jobs`, or `1,000 or more jobs` if not all were counted. */

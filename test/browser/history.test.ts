@@ -140,6 +140,30 @@ test("the overview has the last hours of each topic as lines, with their last va
     .waitFor();
 });
 
+test("a topic that starts its jobs much later than an hour ago needs a person, and the frame reads nothing for it", async () => {
+  let reads = 0;
+  const page = await open("/console/jobs", async (asked) => {
+    reads += 1;
+    const known = (await slower(asked)) as History;
+    const minutes = known.topics[0]?.minutes.map((one) =>
+      one.at < known.to - 30 * MINUTE ? one : { ...one, late: { p50: 40_000, p99: 90_000 } },
+    );
+    return { ...known, topics: [{ topic: "work", minutes: minutes ?? [] }] };
+  });
+  await page.getByRole("link", { name: /need(s)? you$|All is calm/ }).waitFor();
+  expect(reads).toBe(0);
+  await page.getByRole("link", { name: "Overview", exact: true }).click();
+  await page
+    .getByText("The jobs of work start later than an hour ago: half of them 40 s late or more, then 300 ms.")
+    .click();
+  await page.getByRole("heading", { name: "work", exact: true }).waitFor();
+  const asked = reads;
+  await page.getByRole("link", { name: /needs? you$/ }).waitFor();
+  await page.getByRole("link", { name: "Jobs", exact: true }).click();
+  await page.getByRole("link", { name: /needs? you$/ }).waitFor();
+  expect(reads).toBe(asked);
+});
+
 test("without a history, the views say why", async () => {
   const why = "your credentials need the right cloudwatch:GetMetricData";
   const page = await open("/console/topics/work", async () => ({ why }));

@@ -1,4 +1,5 @@
 import { queueTime } from "../clock.ts";
+import { useKnownHistory } from "../history-reads.ts";
 import { needsOf } from "../needs.ts";
 import { useSchedules, useTopics } from "../reads.ts";
 import { now, zone } from "../state.ts";
@@ -19,6 +20,7 @@ export function Health() {
 function useHealth(): { severity: "good" | "warn" | "bad" | "unknown"; text: string } {
   const topics = useTopics();
   const schedules = useSchedules(MINUTE);
+  const history = useKnownHistory();
   if (topics.data === undefined)
     return { severity: "unknown", text: topics.error ? "Not read" : "Reading …" };
   // What was read last says nothing about the present, so it is not called good or bad.
@@ -28,7 +30,7 @@ function useHealth(): { severity: "good" | "warn" | "bad" | "unknown"; text: str
       text: `No answer since ${timeText(queueTime(topics.dataUpdatedAt), now.value, zone.value)}`,
     };
   }
-  const needs = needsOf(topics.data, schedules.data ?? []);
+  const needs = needsOf(topics.data, schedules.data ?? [], history.data);
   if (needs.length === 0) return { severity: "good", text: "All is calm" };
   const severity = needs.some((need) => need.severity === "bad") ? "bad" : "warn";
   return { severity, text: needs.length === 1 ? "1 needs you" : `${needs.length} need you` };

@@ -10,6 +10,7 @@ import { RedriveAll } from "./redrive.tsx";
 const ICONS = {
   sweep: TriangleAlert,
   late: ClockAlert,
+  later: ClockAlert,
   schedule: CalendarClock,
   dead: CircleX,
   letters: CircleX,

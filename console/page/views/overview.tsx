@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { ScheduleSummary } from "../../../src/http/answers/schedules.ts";
 import { wrong } from "../clock.ts";
+import { useHistory } from "../history-reads.ts";
 import { curlText } from "../job-call.ts";
 import type { Lateness } from "../lateness.ts";
 import { byNeed, needsOf } from "../needs.ts";
@@ -49,7 +50,7 @@ type TopicsProps = {
 
 function Topics({ topics, lateness }: TopicsProps) {
   const schedules = useSchedules(MINUTE);
-  const needs = needsOf(topics, schedules.data ?? []);
+  const needs = needsOf(topics, schedules.data ?? [], useHistory().data);
   // The order stays until the view is opened again, so that no line moves away from the pointer.
   const [first] = useState(() => byNeed(topics, needs));
   const lines = inOrder(topics, first).map((report) => ({

@@ -5,6 +5,7 @@ import {
   countText,
   spanOf,
   spansOf,
+  startsMuchLater,
   trendOf,
   trendText,
   unknownOf,
@@ -84,6 +85,19 @@ describe("now, compared with an hour ago", () => {
     [0, 500, "50 times as late"],
   ])("from %i ms to %i ms: %s", (before, now, text) => {
     expect(trendFrom(before, now)).toBe(text);
+  });
+
+  const then = (p50: number) => minute(65, 2 * p50);
+  const now = (p50: number, started: number) => minute(1, 2 * p50, { started });
+  test.each([
+    ["half of 20 jobs 40 s late, and 2 s then", [then(2000), now(40_000, 20)], true],
+    ["only 19 jobs", [then(2000), now(40_000, 19)], false],
+    ["9 times as late", [then(4500), now(40_000, 20)], false],
+    ["100 times as late, but no job is late yet", [then(50), now(5000, 20)], false],
+    ["one slow minute of a few jobs", [then(20), now(90, 20), minute(2, 90_000, { started: 5 })], false],
+    ["nothing is known of then", [now(40_000, 20)], false],
+  ])("jobs start much later or not: %s", (_, minutes, isLater) => {
+    expect(startsMuchLater(compare(HISTORY, minutes))).toBe(isLater);
   });
 
   test("is nothing if no job started at one of the times", () => {
