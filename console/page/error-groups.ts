@@ -53,6 +53,11 @@ function failedAt({
   return Date.parse(finishedAt ?? claimedAt ?? dueAt);
 }
 
+/** The groups, of which the largest comes first, or with `newest` the one that failed last. */
+export function inOrder(groups: readonly ErrorGroup[], order: string | undefined): readonly ErrorGroup[] {
+  return order === "newest" ? groups.toSorted((a, b) => b.last - a.last) : groups;
+}
+
 /** The lists are read again each few seconds, and most errors are the same then. */
 const kinds = new Map<string, string>();
 const MOST_KINDS = 20_000;
@@ -72,14 +77,14 @@ const RECENT = 15 * MINUTE;
 /** Failures within this time are one burst, which has no rate. */
 const BURST = 5 * MINUTE;
 
-/** `48 within a minute`, `12 in the last 15 min`, or, if the last one is older, `4 an hour while it lasted`. Empty for a single failure. */
+/** `48 within a minute`, `12 new in the last hour`, or, if the last one is older, `4 an hour while it lasted`. Empty for a single failure. */
 export function rateText({ jobs, first, last }: ErrorGroup, now: number): string {
   if (jobs.length < 2) return "";
   const all = jobs.length.toLocaleString("en");
   if (last - first <= MINUTE) return `${all} within a minute`;
   if (last - first <= BURST) return `${all} within ${Math.ceil((last - first) / MINUTE)} min`;
-  const recent = jobs.filter((job) => isRecent(failedAt(job), now)).length;
-  if (recent > 0) return `${recent.toLocaleString("en")} in the last 15 min`;
+  const recent = jobs.filter((job) => failedAt(job) > now - HOUR).length;
+  if (recent > 0) return `${recent.toLocaleString("en")} new in the last hour`;
   return `${perTime(jobs.length, last - first)} while it lasted`;
 }
 

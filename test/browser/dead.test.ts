@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 test("jobs of a group are chosen as a range, and stay chosen in the open group after a look at one", async () => {
   const page = await browser.open(`/console/dead?topic=${topic}`);
-  await page.getByText(/^first of those that are dead now: .* ago$/).waitFor();
+  await page.getByTitle("the first of those that are dead now").waitFor();
   await page.getByText("6 × no order … in the shop").click();
   const boxes = page.getByRole("checkbox", { name: /^Choose / });
   await boxes.nth(1).click();
@@ -125,7 +125,7 @@ test("a group says when its last job died, and a single death has no rate", asyn
   const page = await browser.open(`/console/dead?topic=${topic}`);
   const group = page.locator(".group").filter({ hasText: "the shop answered 503" });
   await group.getByText(/^last .* ago$/).waitFor();
-  expect(await group.getByText(/ in the last 15 min$| within /).count()).toBe(0);
+  expect(await group.getByText(/ in the last hour$| within /).count()).toBe(0);
   await group.getByRole("link", { name: "Newest job of: the shop answered 503" }).click();
   await page.getByText(`A job of ${topic}`).waitFor();
 });
@@ -149,6 +149,40 @@ test("jobs that wait for their retries are grouped by error too", async () => {
   await group.getByText(/^next retry in \d+ min$/).waitFor();
   await group.locator("summary").click();
   await expect.poll(() => group.locator("[data-line]").count()).toBe(2);
+});
+
+/** Opens the dead jobs of a topic that has these errors. The later ones are newer. */
+async function openDead(errors: readonly string[]) {
+  const page = await browser.open("/console/enqueue");
+  const jobs = errors.map((lastError, index) => {
+    const at = new Date(Date.now() - (errors.length - index) * 60_000).toISOString();
+    const id = `01KJMA0SCG008DS270HCQCKA${String(index).padStart(2, "0")}`;
+    const attempts = { revision: 0, attempt: 3, maxAttempts: 3 };
+    return { id, topic, state: "dead", dueAt: at, createdAt: at, finishedAt: at, lastError, ...attempts };
+  });
+  await page.route(/\/topics\/[^/]+\/dead/, (route) => route.fulfill({ json: { jobs, at: new Date() } }));
+  await page.goto(`${stackUrl}/console/dead?topic=${topic}`);
+  return page;
+}
+
+test("groups are ordered by their size or by their newest death, and the address keeps the order", async () => {
+  const page = await openDead(["the shop is closed", "the shop is closed", "no price"]);
+  const names = page.locator(".group-name");
+  await expect.poll(() => names.allTextContents()).toEqual(["2 × the shop is closed", "1 × no price"]);
+  await page.getByLabel("Order").selectOption("newest first");
+  await expect.poll(() => names.allTextContents()).toEqual(["1 × no price", "2 × the shop is closed"]);
+  await page.reload();
+  await expect.poll(() => names.allTextContents()).toEqual(["1 × no price", "2 × the shop is closed"]);
+  expect(await page.getByRole("checkbox").count()).toBe(0);
+});
+
+test("a group that stands alone is open, and can be closed", async () => {
+  const page = await openDead(["no price", "no price"]);
+  await expect.poll(() => page.getByRole("checkbox").count()).toBe(2);
+  await page.locator(".group summary").click();
+  await expect.poll(() => page.getByRole("checkbox").count()).toBe(0);
+  await page.locator(".group summary").click();
+  await expect.poll(() => page.getByRole("checkbox").count()).toBe(2);
 });
 
 test("all dead jobs are run again, after they have been counted", async () => {

@@ -17,12 +17,13 @@ export function choose(ids: ReadonlySet<string>): void {
 type GroupProps = {
   readonly topic: string;
   readonly group: ErrorGroup;
+  readonly isOnly: boolean;
   readonly axis: DueRange;
   readonly chosen: ReadonlySet<string>;
   readonly isPart: boolean;
 };
 
-export function DeadGroup({ topic, group, axis, chosen, isPart }: GroupProps) {
+export function DeadGroup({ topic, group, isOnly, axis, chosen, isPart }: GroupProps) {
   const { title, jobs } = group;
   const ids = jobs.map(({ id }) => id);
   const click = useChoosing(ids, chosen);
@@ -39,6 +40,7 @@ export function DeadGroup({ topic, group, axis, chosen, isPart }: GroupProps) {
   return (
     <ErrorGroupItem
       group={group}
+      isOnly={isOnly}
       those="those that are dead now"
       axis={axis}
       isPart={isPart}

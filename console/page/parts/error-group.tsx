@@ -3,6 +3,7 @@ import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { countsIn, type ErrorGroup, isRecent, rateText } from "../error-groups.ts";
 import type { DueRange } from "../search-jobs.ts";
 import { now } from "../state.ts";
+import { Choice } from "./choice.tsx";
 import { ChevronRight } from "./icon.tsx";
 import { addresses, useSearch } from "./search.ts";
 import { TextBlock } from "./text-block.tsx";
@@ -10,6 +11,8 @@ import { Time } from "./time.tsx";
 
 type Props = {
   readonly group: ErrorGroup;
+  /** Whether there is no other group. Then it is open from the beginning. */
+  readonly isOnly: boolean;
   /** The jobs: a failed job that was redriven, or ran again, is none of them. */
   readonly those: string;
   /** The time that the bars of all groups have in common. */
@@ -24,12 +27,15 @@ type Props = {
   readonly children: ComponentChildren;
 };
 
+/** In the address: the only group was closed. */
+const NONE = "none";
+
 /** Jobs that failed with errors of one kind: how many, since when, how often, whether that goes on; and, when it is open, the jobs. */
-export function ErrorGroupItem({ group, those, axis, isPart, more, actions, children }: Props) {
+export function ErrorGroupItem({ group, isOnly, those, axis, isPart, more, actions, children }: Props) {
   const [query, change] = useSearch();
   const { name, title, jobs } = group;
   // The address names the open group, so that the group is open again after a visit to one of its jobs.
-  const isOpen = query.open === name;
+  const isOpen = query.open === name || (isOnly && query.open === undefined);
   const [latest] = jobs;
   return (
     <li class="group">
@@ -39,7 +45,7 @@ export function ErrorGroupItem({ group, those, axis, isPart, more, actions, chil
           open={isOpen}
           onToggle={({ currentTarget: { open } }) => {
             // A group that closes because another one was opened changes nothing.
-            if (open !== isOpen) change({ open: open ? name : undefined });
+            if (open !== isOpen) change({ open: open ? name : isOnly ? NONE : undefined });
           }}
         >
           <Summary group={group} those={those} axis={axis} isPart={isPart === true} more={more} />
@@ -85,8 +91,8 @@ function Summary({ group, those, axis, isPart, more }: SummaryProps) {
           last <Time at={last} show="distance" />
         </span>
         {jobs.length > 1 && (
-          <span>
-            first of {those}: <Time at={first} show="distance" />
+          <span title={`the first of ${those}`}>
+            first <Time at={first} show="distance" />
           </span>
         )}
         {rate !== "" && <span>{rate}</span>}
@@ -119,6 +125,23 @@ function Bars({ jobs, axis }: { jobs: readonly JobSummary[]; axis: DueRange }) {
         );
       })}
     </svg>
+  );
+}
+
+const ORDERS = { most: "most first", newest: "newest first" };
+
+/** The order of the groups. The address keeps it. */
+export function GroupOrder() {
+  const [{ order }, change] = useSearch();
+  return (
+    <div class="field">
+      <Choice
+        label="Order"
+        value={order === "newest" ? ORDERS.newest : ORDERS.most}
+        options={Object.values(ORDERS)}
+        onChange={(chosen) => change({ order: chosen === ORDERS.newest ? "newest" : undefined })}
+      />
+    </div>
   );
 }
 

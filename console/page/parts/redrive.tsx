@@ -30,13 +30,14 @@ async function start(change: Change, topic: string, jobs: readonly JobSummary[])
 }
 
 export function RedriveChosen({ topic, jobs: present, whose = "", errors, onDone }: Chosen) {
-  const { jobs, see, label } = useSeen(present, "Redrive", whose);
+  const { jobs, see, label, short } = useSeen(present, "Redrive", whose);
   const [rate, setRate] = useState("");
   const perSecond = rateOf(rate);
   const text = jobsText(jobs.length);
   return (
     <Action
       label={label}
+      short={short}
       title={`Run ${text} again?`}
       confirm={`Redrive ${text}`}
       impossible={present.length === 0 ? "open a group and choose jobs first" : undefined}
@@ -92,21 +93,23 @@ export function RedriveAll({ topic, errors }: Pick<Chosen, "topic" | "errors">) 
 
 /**
  * The jobs that a dialog showed when it was opened. The page reads the dead jobs again and again, but the user has agreed to these. `label`: the
- * text of the button, which counts the present ones.
+ * text of the button, which counts the present ones. `short`: what the button of a group shows of it.
  */
 function useSeen(present: readonly JobSummary[], verb: string, whose: string) {
   const [jobs, setJobs] = useState(present);
   const label = present.length === 0 ? `${verb} the chosen` : `${verb} ${jobsText(present.length)}${whose}`;
-  return { jobs, see: () => setJobs(present), label };
+  const short = whose === "" ? undefined : `${verb} ${present.length.toLocaleString("en")} …`;
+  return { jobs, see: () => setJobs(present), label, short };
 }
 
 /** Gives dead jobs up. */
 export function DismissChosen({ topic, jobs: present, whose = "", onDone }: Omit<Chosen, "errors">) {
-  const { jobs, see, label } = useSeen(present, "Dismiss", whose);
+  const { jobs, see, label, short } = useSeen(present, "Dismiss", whose);
   const text = jobsText(jobs.length);
   return (
     <Action
       label={label}
+      short={short}
       title={`Give ${text} up?`}
       confirm={`Dismiss ${text}`}
       isDangerous

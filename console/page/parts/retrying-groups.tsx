@@ -3,7 +3,7 @@ import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { refetchEvery } from "../api.ts";
 import { jobsText } from "../bulk-calls.ts";
 import { clock, queueTime } from "../clock.ts";
-import { axisOf, groupByError } from "../error-groups.ts";
+import { axisOf, groupByError, inOrder } from "../error-groups.ts";
 import { everyByCount, useTopics } from "../reads.ts";
 import { readRetrying } from "../retrying-jobs.ts";
 import { now } from "../state.ts";
@@ -11,6 +11,7 @@ import { AsOf, ErrorGroupItem } from "./error-group.tsx";
 import { JobLine } from "./job-line.tsx";
 import { Loaded } from "./loaded.tsx";
 import { Rows } from "./rows.tsx";
+import { useSearch } from "./search.ts";
 import { Time } from "./time.tsx";
 
 export function RetryingOf({ topic }: { topic: string }) {
@@ -53,16 +54,18 @@ export function RetryingOf({ topic }: { topic: string }) {
 type RetryingProps = { readonly jobs: readonly JobSummary[]; readonly readAt: number };
 
 function RetryingGroups({ jobs, readAt }: RetryingProps) {
+  const [{ order }] = useSearch();
   const groups = groupByError(jobs);
   const axis = axisOf(groups, now.value);
   return (
     <>
       <AsOf readAt={readAt} axis={axis} what="failed last" />
       <ul class="groups">
-        {groups.map((group) => (
+        {inOrder(groups, order).map((group) => (
           <ErrorGroupItem
             key={group.name}
             group={group}
+            isOnly={groups.length === 1}
             those="those that wait now"
             axis={axis}
             more={<NextRetry jobs={group.jobs} />}

@@ -4,11 +4,11 @@ import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api, refetchEvery } from "../api.ts";
 import { queueTime } from "../clock.ts";
-import { axisOf, groupByError } from "../error-groups.ts";
+import { axisOf, groupByError, inOrder } from "../error-groups.ts";
 import { newestErrorText } from "../needs.ts";
 import { DeadErrors } from "../parts/dead-errors.tsx";
 import { choose, chosenIds, DeadGroup } from "../parts/dead-group.tsx";
-import { AsOf } from "../parts/error-group.tsx";
+import { AsOf, GroupOrder } from "../parts/error-group.tsx";
 import { Empty, Loaded } from "../parts/loaded.tsx";
 import { DismissAll, DismissChosen, RedriveAll, RedriveChosen } from "../parts/redrive.tsx";
 import { RetryingOf } from "../parts/retrying-groups.tsx";
@@ -18,35 +18,12 @@ import { everyByCount, firstOf, type Topic, useTopics } from "../reads.ts";
 import { now } from "../state.ts";
 
 export function DeadView() {
-  const [{ topic = "", of }, change] = useSearch();
+  const [{ topic = "", of }] = useSearch();
   const isRetrying = of === "retrying";
   return (
     <>
       <h1>{isRetrying ? "Retrying jobs" : "Dead jobs"}</h1>
-      <div class="filters dead-filters">
-        <fieldset class="switch">
-          <legend class="hidden">Which failed jobs</legend>
-          <button
-            type="button"
-            aria-pressed={!isRetrying}
-            onClick={() => change({ of: undefined, open: undefined })}
-          >
-            Dead
-          </button>
-          <button
-            type="button"
-            aria-pressed={isRetrying}
-            onClick={() => change({ of: "retrying", open: undefined })}
-          >
-            Retrying
-          </button>
-        </fieldset>
-        <TopicField
-          value={topic}
-          none="choose a topic"
-          onChange={(name) => change({ topic: name, open: undefined })}
-        />
-      </div>
+      <DeadFilters />
       {topic === "" ? (
         <AllTopics isRetrying={isRetrying} />
       ) : isRetrying ? (
@@ -55,6 +32,38 @@ export function DeadView() {
         <DeadOf key={topic} topic={topic} />
       )}
     </>
+  );
+}
+
+function DeadFilters() {
+  const [{ topic = "", of }, change] = useSearch();
+  const isRetrying = of === "retrying";
+  return (
+    <div class="filters dead-filters">
+      <fieldset class="switch">
+        <legend class="hidden">Which failed jobs</legend>
+        <button
+          type="button"
+          aria-pressed={!isRetrying}
+          onClick={() => change({ of: undefined, open: undefined })}
+        >
+          Dead
+        </button>
+        <button
+          type="button"
+          aria-pressed={isRetrying}
+          onClick={() => change({ of: "retrying", open: undefined })}
+        >
+          Retrying
+        </button>
+      </fieldset>
+      <TopicField
+        value={topic}
+        none="choose a topic"
+        onChange={(name) => change({ topic: name, open: undefined })}
+      />
+      {topic !== "" && <GroupOrder />}
+    </div>
   );
 }
 
@@ -159,6 +168,7 @@ type DeadJobsProps = {
 };
 
 function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {
+  const [{ order }] = useSearch();
   const chosen = chosenIds.value;
   const chosenJobs = jobs.filter(({ id }) => chosen.has(id));
   const groups = groupByError(jobs);
@@ -180,11 +190,12 @@ function DeadJobs({ topic, jobs, isPart, readMore, readAt }: DeadJobsProps) {
         <DismissAll topic={topic} />
       </div>
       <ul class="groups">
-        {groups.map((group) => (
+        {inOrder(groups, order).map((group) => (
           <DeadGroup
             key={group.name}
             topic={topic}
             group={group}
+            isOnly={groups.length === 1}
             axis={axis}
             chosen={chosen}
             isPart={isPart}

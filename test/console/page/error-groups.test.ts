@@ -132,8 +132,8 @@ const groupAt = (...minutes: readonly number[]) => {
 };
 
 test.each([
-  ["30 in the last 15 min", Array.from({ length: 30 }, (_, n) => n / 2)],
-  ["2 in the last 15 min", [1, 10, 200]],
+  ["30 new in the last hour", Array.from({ length: 30 }, (_, n) => n / 2)],
+  ["2 new in the last hour", [1, 50, 200]],
   ["12 within a minute", Array.from({ length: 12 }, (_, n) => 10 + n / 12)],
   ["3 within 2 min", [180, 181, 181.5]],
   ["4 an hour while it lasted", [60, 80, 100, 120]],
