@@ -80,6 +80,20 @@ test("a lane that is not yet counted does not say that it has no jobs", async ()
   await page.getByText("no jobs").waitFor();
 });
 
+test("a lane without jobs says that a schedule will file some in its range", async () => {
+  const cron = { expression: "cron(0 12 5 8 ? 2030)", timezone: "UTC", body: {} };
+  await api.putSchedule("time-august", { topic: "nights", ...cron });
+  const textOf = async (from: string) => {
+    const page = await browser.open(`/console/time?topic=nights&from=${from}&to=2030-08-05T14:00:00Z`);
+    return page.getByRole("region", { name: "nights" }).locator(".lane-texts");
+  };
+  const before = await textOf("2030-08-05T11:30:00Z");
+  await before.getByText("no jobs yet; 1 schedule will file jobs here", { exact: true }).waitFor();
+  const after = await textOf("2030-08-05T12:30:00Z");
+  await after.getByText("no jobs", { exact: true }).waitFor();
+  await api.removeSchedule("time-august");
+});
+
 test("the wheel, the keys, the buttons and a drag change the range in the address", async () => {
   const page = await browser.open(`/console/time?topic=work&from=${DAY}T00:00:00Z&to=${DAY}T04:00:00Z`);
   const lanes = page.locator(".lanes");

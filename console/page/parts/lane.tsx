@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { clock } from "../clock.ts";
+import { useFiling } from "../filing.ts";
 import { shownState } from "../shown-state.ts";
 import { now, zone } from "../state.ts";
 import {
@@ -39,7 +40,8 @@ type Props = {
 export function Lane({ topic, buckets, step, axis, unread, jobs, most, limit }: Props) {
   const [pointed, point] = useState<number | undefined>();
   const name = topic ?? "all topics";
-  const { counts, texts } = textsOf({ buckets, jobs, unread, limit });
+  const filing = useFiling({ topic, ...axis.settled }).length;
+  const { counts, texts } = textsOf({ buckets, jobs, unread, limit, filing });
   return (
     <section class={topic === undefined ? "lane all" : "lane"} aria-label={name}>
       <div class="lane-head">
@@ -74,13 +76,19 @@ export function Lane({ topic, buckets, step, axis, unread, jobs, most, limit }: 
   );
 }
 
-function textsOf({ buckets, jobs, unread, limit }: Pick<Props, "buckets" | "jobs" | "unread" | "limit">) {
-  const counts = countsText(sumOfAll(buckets)) || (unread ?? "no jobs");
+type Told = Pick<Props, "buckets" | "jobs" | "unread" | "limit"> & {
+  /** How many schedules will file jobs in the range. */
+  readonly filing: number;
+};
+
+function textsOf({ buckets, jobs, unread, limit, filing }: Told) {
+  const counts = countsText(sumOfAll(buckets)) || (unread ?? (filing > 0 ? "no jobs yet" : "no jobs"));
   const texts = [
     counts,
     buckets.size > 0 && jobs === undefined && `tallest bar ${tallestOf(buckets).toLocaleString("en")}`,
     limit !== undefined && `limit ${limit.toLocaleString("en")} a bar`,
     buckets.size > 0 && unread,
+    filing > 0 && `${filing === 1 ? "1 schedule" : `${filing} schedules`} will file jobs here`,
   ];
   return { counts, texts: texts.filter((text) => typeof text === "string") };
 }

@@ -1,19 +1,15 @@
 import { Fragment } from "preact";
-import { useMemo } from "preact/hooks";
-import type { ScheduleSummary } from "../../../src/http/answers/schedules.ts";
-import { useSchedules } from "../reads.ts";
-import { occurrencesOf } from "../schedule-words.ts";
-import { now } from "../state.ts";
-import { MINUTE } from "../times.ts";
+import { useFiling } from "../filing.ts";
 import { listedRange } from "./job-bulks.tsx";
 import { addresses, useSearch } from "./search.ts";
 
 const MOST_NAMED = 5;
 
-/** Names the schedules that will file jobs in the range of the list. An occurrence files its job when it comes, so the list lacks these jobs. */
+/** Names the schedules that will file jobs in the range of the list. */
 export function SchedulesAhead() {
-  const [{ state }] = useSearch();
-  const filing = useFiling();
+  const [{ state, topic, tag, group, ...asked }] = useSearch();
+  const { from, to } = listedRange(asked.from, asked.to);
+  const filing = useFiling({ topic, tag, group, from: Date.parse(from), to: Date.parse(to) });
   if (filing.length === 0 || (state && state !== "scheduled")) return null;
   const others = filing.length - MOST_NAMED;
   return (
@@ -35,24 +31,4 @@ export function SchedulesAhead() {
       .
     </p>
   );
-}
-
-/** Computed anew with each minute, and not with each second. */
-function useFiling(): readonly ScheduleSummary[] {
-  const [{ topic, tag, group, from, to }] = useSearch();
-  const { data } = useSchedules(MINUTE);
-  const minute = Math.floor(now.value / MINUTE);
-  return useMemo(() => {
-    const range = listedRange(from, to);
-    const after = Math.max(now.value, Date.parse(range.from) - 1);
-    const isMeant = (schedule: ScheduleSummary) =>
-      !schedule.paused &&
-      schedule.next.length > 0 &&
-      (!topic || schedule.topic === topic) &&
-      (!tag || schedule.tag === tag) &&
-      (!group || schedule.group === group);
-    return (data ?? []).filter(
-      (schedule) => isMeant(schedule) && occurrencesOf(schedule, after, Date.parse(range.to), 1).length > 0,
-    );
-  }, [data, minute, topic, tag, group, from, to]);
 }
