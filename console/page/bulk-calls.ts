@@ -6,7 +6,7 @@ import type { Change, Plan } from "../carried.ts";
 import { api } from "./api.ts";
 import { clock } from "./clock.ts";
 import { isoAt } from "./times.ts";
-import { countedByPass, countWaiting, rangeOfPass, type Waiting } from "./waiting-counts.ts";
+import { countedByPass, countWaiting, lineName, rangeOfPass, type Waiting } from "./waiting-counts.ts";
 
 /** Which jobs are counted. Without a range, the API has one by default. */
 export type Asked = Pick<BulkRequest, "topic" | "tag" | "group"> & {
@@ -48,8 +48,8 @@ export function useCount({ reason: _, ratePerSecond: __, ...change }: Change) {
     const countNext = async (): Promise<void> => {
       for (let next = left.shift(); next !== undefined && !signal.aborted; next = left.shift()) {
         const [index, asked] = next;
-        const known = found?.get(asked.topic);
-        const counted = pass && found && countedByPass(change.action, asked, known, pass);
+        const known = found?.get(lineName(asked));
+        const counted = pass && found && countedByPass(change.action, known, pass);
         if (counted !== undefined) note(index, { counted });
         else await countLine(change, { ...asked, ...rangeIn(known) }, signal, (more) => note(index, more));
       }
@@ -79,14 +79,14 @@ function countedAtOnce(
 ): Promise<ReadonlyMap<string, Waiting> | undefined> {
   const tell = (known: ReadonlyMap<string, Waiting>, reached: number) => {
     for (const [index, asked] of all.entries()) {
-      const counted = countedByPass(action, asked, known.get(asked.topic), pass);
+      const counted = countedByPass(action, known.get(lineName(asked)), pass);
       if (counted !== undefined) {
         const range = { from: isoAt(pass.from), to: isoAt(pass.to), reached: isoAt(reached) };
         note(index, { counted: { ...counted, ...range, cursor: "more" } });
       }
     }
   };
-  return countWaiting(pass, signal, tell).catch(() => undefined);
+  return countWaiting(pass, all, signal, tell).catch(() => undefined);
 }
 
 function rangeIn(known: Waiting | undefined): { from?: string; to?: string } {

@@ -1,17 +1,18 @@
 import type { BulkResult, CountPart } from "../../src/client/answers.ts";
-import { LONGEST_LIST } from "../../src/core/constants.ts";
+import { LIST_JOBS, LONGEST_LIST } from "../../src/core/constants.ts";
 import type { Change } from "../carried.ts";
 import { api } from "./api.ts";
 import type { Asked } from "./bulk-calls.ts";
+import { jobPage } from "./reads.ts";
 import { partsOf } from "./time-buckets.ts";
 import { isoAt, MINUTE, SECOND } from "./times.ts";
 
 /**
- * A bulk counts the jobs of one topic, and for that it reads each minute of its range. So the jobs of all topics are counted first, in one pass:
- * then most lines need no count of their own, and the others a shorter range.
+ * A bulk counts the jobs of one topic, and for that it reads each minute of its range. So the jobs of all topics are counted in one pass: in
+ * one for each tag and group that the lines have. Only the lines of a run then need counts of their own, of a shorter range.
  */
 
-/** The waiting jobs of a topic: how many there are, and from when to when they are due, ms since the epoch. */
+/** The waiting jobs of a line: how many there are, and from when to when they are due, ms since the epoch. */
 export type Waiting = {
   readonly waiting: number;
   readonly running: number;
@@ -30,54 +31,92 @@ const AT_ONCE = 4;
 export function rangeOfPass({ action }: Change, all: readonly Asked[]): Range | undefined {
   const [first] = all;
   if (first === undefined || action === "redrive" || action === "dismiss") return undefined;
-  if (all.length === 1 && !isCountedByTopic(action, first)) return undefined;
+  if (all.length === 1 && action === "run") return undefined;
   const [from, to] = [Date.parse(first.from ?? ""), Date.parse(first.to ?? "")];
   return to > from && to - from <= LONGEST_LIST ? { from, to } : undefined;
 }
 
-/** Counts are by topic. A run leaves out the jobs that may start already. */
-function isCountedByTopic(action: Change["action"], { tag, group }: Asked): boolean {
-  return !tag && !group && action !== "run";
+type Label = { readonly tag?: string | undefined; readonly group?: string | undefined };
+
+/** The name of a line in what a pass finds. */
+export function lineName({ topic, tag = "", group = "" }: Label & { readonly topic: string }): string {
+  return JSON.stringify([topic, tag, group]);
 }
 
-/** Counts the jobs of all topics. `tell` gets the counts so far and the time up to which about all jobs are counted. */
+/** Counts the jobs of all lines. `tell` gets the counts so far and the time up to which about all jobs are counted. */
 export async function countWaiting(
   { from, to }: Range,
+  all: readonly Asked[],
   signal: AbortSignal,
   tell: (known: ReadonlyMap<string, Waiting>, reached: number) => void,
 ): Promise<ReadonlyMap<string, Waiting>> {
   const step = Math.min(Math.ceil((to - from) / STEPS / MINUTE), 24 * 60) * MINUTE;
   const known = new Map<string, Waiting>();
+  const labels = [...Map.groupBy(all, (line) => lineName({ ...line, topic: "" })).values()];
   let counted = 0;
-  await Promise.all(
-    partsOf({ from, to }, step, AT_ONCE).map(async (part) => {
+  for (const [{ tag, group } = {}] of labels) {
+    const countPart = async (part: Range) => {
       let reached = part.from;
-      const asked = { from: new Date(part.from), to: new Date(part.to), step: step / SECOND, signal };
-      for await (const page of api.counts(asked)) {
-        for (const cell of page.counts) addCell(known, cell, { from, to }, step);
-        const next = Math.min(Date.parse(page.reached), part.to);
-        counted += next - reached;
-        reached = next;
-        tell(known, from + counted);
+      const parts = tag || group ? listed(part, { tag, group }, signal) : counts(part, step, signal);
+      for await (const { some, until } of parts) {
+        for (const jobs of some) addJobs(known, lineName({ ...jobs, tag, group }), jobs, { from, to });
+        counted += until - reached;
+        reached = until;
+        tell(known, from + counted / labels.length);
       }
-    }),
-  );
+    };
+    await Promise.all(partsOf({ from, to }, step, AT_ONCE).map(countPart));
+  }
   return known;
 }
 
-type Cell = CountPart["counts"][number];
+/** Jobs of a topic and a state, and when they are due: `from ≤ due < to`, ms since the epoch. */
+type Jobs = Range & Pick<CountPart["counts"][number], "topic" | "state" | "count">;
+type Part = { readonly some: readonly Jobs[]; readonly until: number };
 
-function addCell(
+/** The API counts by topic. */
+async function* counts({ from, to }: Range, step: number, signal: AbortSignal): AsyncGenerator<Part> {
+  const asked = { from: new Date(from), to: new Date(to), step: step / SECOND, signal };
+  for await (const page of api.counts(asked)) {
+    const some = page.counts.map((cell) => {
+      const begin = Date.parse(cell.from);
+      return { ...cell, from: begin, to: begin + step };
+    });
+    yield { some, until: Math.min(Date.parse(page.reached), to) };
+  }
+}
+
+/** It does not count by tag or group, but it lists the jobs of all topics that have them. */
+async function* listed(
+  { from, to }: Range,
+  { tag, group }: Label,
+  signal: AbortSignal,
+): AsyncGenerator<Part> {
+  const asked = { tag, group, from: isoAt(from), to: isoAt(to) };
+  let [cursor, until]: [string | undefined, number] = [undefined, from];
+  do {
+    const page = await jobPage(asked, cursor, signal, LIST_JOBS);
+    const some = page.jobs.map(({ topic, state, dueAt }) => {
+      const due = Date.parse(dueAt);
+      return { topic, state, count: 1, from: due, to: due + 1 };
+    });
+    cursor = page.cursor;
+    until = cursor === undefined ? to : (some.at(-1)?.from ?? until);
+    yield { some, until };
+  } while (cursor !== undefined);
+}
+
+function addJobs(
   known: Map<string, Waiting>,
-  { topic, state, from, count }: Cell,
+  name: string,
+  { state, count, ...due }: Jobs,
   range: Range,
-  step: number,
-) {
+): void {
   const isWaiting = WAITING.includes(state);
   if (!isWaiting && state !== "running") return;
-  const [begin, end] = [Math.max(Date.parse(from), range.from), Math.min(Date.parse(from) + step, range.to)];
-  const before = known.get(topic) ?? { waiting: 0, running: 0, from: begin, to: end };
-  known.set(topic, {
+  const [begin, end] = [Math.max(due.from, range.from), Math.min(due.to, range.to)];
+  const before = known.get(name) ?? { waiting: 0, running: 0, from: begin, to: end };
+  known.set(name, {
     waiting: before.waiting + (isWaiting ? count : 0),
     running: before.running + (isWaiting ? 0 : count),
     from: Math.min(before.from, begin),
@@ -88,11 +127,11 @@ function addCell(
 /** What the pass says of a line. `undefined`: the line needs a count of its own. */
 export function countedByPass(
   action: Change["action"],
-  asked: Asked,
   found: Waiting | undefined,
   { from, to }: Range,
 ): BulkResult | undefined {
-  if (found !== undefined && !isCountedByTopic(action, asked)) return undefined;
+  // A run leaves out the jobs that may start already.
+  if (found !== undefined && action === "run") return undefined;
   const { waiting = 0, running = 0 } = found ?? {};
   const range = { from: isoAt(found?.from ?? from), to: isoAt(found?.to ?? to), reached: isoAt(to) };
   const matched = waiting + running;

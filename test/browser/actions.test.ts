@@ -243,6 +243,35 @@ test("the jobs of all topics in two days are counted in one pass, and only those
   expect(hours).toEqual(["02T10", "02T12", "01T10", "03T09"]);
 });
 
+test("the jobs of a tag in seven days are counted by lists of all topics, and not topic by topic", async () => {
+  const tag = "actions-week";
+  const file = (topic: string, dueAt: string, more = {}) => api.enqueue(topic, {}, { dueAt, ...more });
+  const jobs = [
+    await file("work", "2034-05-01T09:00:00Z", { tag }),
+    await file("reminders", "2034-05-07T23:59:59Z", { tag }),
+    await file("work", "2034-05-02T09:00:00Z"),
+    await file("work", "2034-05-08T00:00:00Z", { tag }),
+  ];
+  await api.cancel((await file("work", "2034-05-03T09:00:00Z", { tag })).id);
+  const page = await browser.open(
+    `/console/jobs?tag=${tag}&from=2034-05-01T00:00:00Z&to=2034-05-08T00:00:00Z`,
+  );
+  await page.getByText("jobs due from").waitFor();
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (/^\/(?:jobs|forecast)/.test(pathname)) asked.push(`${pathname} of ${searchParams.get("topic")}`);
+  });
+  await page.getByRole("button", { name: "Cancel all …" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText(`2 jobs of 2 topics with the tag ${tag} due from`).waitFor();
+  expect(new Set(asked)).toEqual(new Set(["/jobs of null"]));
+  await dialog.getByRole("button", { name: "Cancel all: 2 jobs" }).click();
+  await bar(page).getByText(`Cancelled 2 jobs of 2 topics with the tag ${tag}.`).waitFor();
+  const states = await Promise.all(jobs.map(async ({ id }) => (await api.get(id)).state));
+  expect(states).toEqual(["cancelled", "cancelled", "scheduled", "scheduled"]);
+});
+
 describe("the message of an action that is done", () => {
   test("leads to the shifted jobs, and shifts them back after it has counted them again", async () => {
     const tag = "actions-back";
