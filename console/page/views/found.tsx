@@ -47,9 +47,9 @@ export function Found({ text }: { text: string }) {
       <h1>Search</h1>
       <SearchFields text={text} />
       <Loaded query={exact} what="the job">
-        {(jobs) => <Exact text={text} jobs={jobs} />}
+        {(jobs) => (jobs.length === 0 ? null : <Exact text={text} jobs={jobs} />)}
       </Loaded>
-      <Others text={text} known={exact.data ?? []} />
+      <Others text={text} exact={exact.data} />
     </>
   );
 }
@@ -102,13 +102,6 @@ function SearchFields({ text }: { text: string }) {
 }
 
 function Exact({ text, jobs }: { text: string; jobs: readonly JobSummary[] }) {
-  if (jobs.length === 0) {
-    return (
-      <p>
-        No job has the id or the key <code>{text}</code>.
-      </p>
-    );
-  }
   return (
     <>
       <p>
@@ -126,10 +119,15 @@ function Exact({ text, jobs }: { text: string; jobs: readonly JobSummary[] }) {
   );
 }
 
-type OthersProps = { readonly text: string; readonly known: readonly JobSummary[] };
+type OthersProps = {
+  readonly text: string;
+  /** The jobs that have the id or the key. `undefined`: not known. */
+  readonly exact: readonly JobSummary[] | undefined;
+};
 
 /** The jobs that have the words of the text somewhere. */
-function Others({ text, known }: OthersProps) {
+function Others({ text, exact }: OthersProps) {
+  const known = exact ?? [];
   const search = useJobSearch(useAsked(text));
   const { searched, isReading, isWhole, error, goOn } = search;
   if (error !== undefined) return <Failure error={error} what="the jobs" again={goOn} />;
@@ -142,6 +140,11 @@ function Others({ text, known }: OthersProps) {
         {known.length > 0 ? "Other jobs" : "Jobs"} with the words of <code>{text}</code>
       </h2>
       <Progress search={search} searched={searched} count={found.length} />
+      {exact?.length === 0 && (
+        <p class="quiet">
+          No job has the id or the key <code>{text}</code>.
+        </p>
+      )}
       {found.length > 0 && (
         <Rows rows={found} keyOf={({ job }) => job.id} height={44} label={`Jobs with the words of ${text}`}>
           {(one) => <FoundLine found={one} text={text} />}
