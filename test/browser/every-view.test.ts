@@ -53,6 +53,24 @@ test.each(VIEWS)("%s is accessible and fits at each width, in both colours", asy
   }
 });
 
+test("on a phone, each control and each link that stands alone is large enough for a finger", async () => {
+  const page = await browser.open("/console", { viewport: { width: 390, height: 844 }, hasTouch: true });
+  const found: string[] = [];
+  for (const [, path, text] of VIEWS) {
+    await page.goto(`${stackUrl}${path()}`);
+    await page.getByText(text).first().waitFor();
+    const controls = page.locator("a:not(p a, .skip), button, input, select, textarea, summary");
+    const small = await controls.evaluateAll((all) =>
+      all
+        .map((one) => ({ box: one.getBoundingClientRect(), html: one.outerHTML }))
+        .filter(({ box }) => box.width > 0 && Math.min(box.width, box.height) < 24)
+        .map(({ box, html }) => `${box.width} × ${box.height}: ${html}`),
+    );
+    found.push(...small);
+  }
+  expect(found).toEqual([]);
+});
+
 test("these tests notice a page that is not accessible or too wide", async () => {
   const page = await browser.open("/console");
   await page.getByText("What needs you").waitFor();

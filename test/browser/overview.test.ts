@@ -39,6 +39,7 @@ test("in a narrow window each topic is a card with all of its numbers", async ()
     await card.getByRole("button", { name: word }).waitFor();
   await card.getByRole("link", { name: /^\d+ jobs? due in the next 15 minutes$/ }).waitFor();
   expect(await page.getByRole("table").count()).toBe(0);
+  expect((await card.boundingBox())?.height).toBeLessThan(250);
 });
 
 test("no value beside the lines of the last hours is cut, and both p99s say of which time they are", async () => {

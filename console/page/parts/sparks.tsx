@@ -35,8 +35,9 @@ export function TopicSparks({ topic }: { topic: string }) {
     );
   const spans = spansOf(minutes, data, SPARK_HOURS, STEPS);
   const compared = compare(data, minutes);
+  const isEmpty = spans.every(({ started, failed, dead }) => started + failed + dead === 0);
   return (
-    <div class="sparks">
+    <div class={isEmpty ? "sparks none" : "sparks"}>
       <LatenessSpark spans={spans} now={compared.now} trend={trendOf(compared)} />
       <CountsSpark spans={spans} now={compared.now} unknown={unknown} />
     </div>
