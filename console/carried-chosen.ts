@@ -1,6 +1,7 @@
 import type { BulkResult, JobSummary } from "../src/client/answers.ts";
-import { type Call, segment } from "../src/client/call.ts";
+import type { Call } from "../src/client/call.ts";
 import type { Dismissed, Redriven } from "../src/client/client.ts";
+import { pathOf } from "../src/client/path-of.ts";
 import { MinutehandError, messageOf } from "../src/core/errors.ts";
 import { inParallel } from "../src/general/batches.ts";
 import type { CarriedLine, Change, Chosen, Left } from "./carried.ts";
@@ -48,7 +49,7 @@ async function redrive(call: Call, { ratePerSecond, reason }: Change, asked: Ask
   const pace = ratePerSecond === undefined ? {} : { ratePerSecond, delay: Math.floor(tried / ratePerSecond) };
   const ids = jobs.map(({ id }) => id);
   const sent = { body: { ids, ...pace }, query: { reason }, idempotencyKey: key };
-  const path = `/topics/${segment(topic)}/redrive`;
+  const path = pathOf("/topics/{topic}/redrive", { topic });
   const { redriven } = await call<Redriven>("POST", path, { redriven: "number" }, sent);
   // The answer only counts the others.
   return { changed: redriven, left: redriven === ids.length ? [] : await stillDead(call, ids) };
@@ -56,7 +57,9 @@ async function redrive(call: Call, { ratePerSecond, reason }: Change, asked: Ask
 
 async function stillDead(call: Call, ids: readonly string[]): Promise<Left[]> {
   const shape = { id: "string", state: "string" } as const;
-  const jobs = await inParallel(ids, WIDTH, (id) => call<JobSummary>("GET", `/jobs/${segment(id)}`, shape));
+  const jobs = await inParallel(ids, WIDTH, (id) =>
+    call<JobSummary>("GET", pathOf("/jobs/{id}", { id }), shape),
+  );
   return jobs.flatMap(({ id, key, state }) => {
     if (state !== "dead") return [];
     const why = key === undefined ? "" : `: its key ${JSON.stringify(key)} names another job by now`;
@@ -66,7 +69,7 @@ async function stillDead(call: Call, ids: readonly string[]): Promise<Left[]> {
 
 async function dismiss(call: Call, { reason }: Change, { topic, jobs }: Asked): Promise<Done> {
   const sent = { body: { ids: jobs.map(({ id }) => id) }, query: { reason } };
-  const path = `/topics/${segment(topic)}/dismiss`;
+  const path = pathOf("/topics/{topic}/dismiss", { topic });
   const { dismissed, errors } = await call<Dismissed>(
     "POST",
     path,
@@ -83,7 +86,12 @@ async function putBack(call: Call, { reason }: Change, { jobs, key }: Asked): Pr
   const lefts = await inParallel(jobs, WIDTH, async ({ id, revision = 0, dueAt }): Promise<Left[]> => {
     const sent = { body: { dueAt }, query: { reason }, idempotencyKey: `${key}-${id}` };
     try {
-      await call("PATCH", `/jobs/${segment(id)}`, { id: "string" }, { ...sent, ifMatch: { id, revision } });
+      await call(
+        "PATCH",
+        pathOf("/jobs/{id}", { id }),
+        { id: "string" },
+        { ...sent, ifMatch: { id, revision } },
+      );
       return [];
     } catch (error) {
       if (!(error instanceof MinutehandError) || !LEFT_ALONE.includes(error.code)) throw error;

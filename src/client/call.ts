@@ -89,11 +89,6 @@ export function fetchable({ url, ...init }: Outgoing): Request {
   }
 }
 
-/** A URL parser would remove `.` and `..`, and so change the call. Encoded twice, a `.` reaches the API, which refuses it. */
-export function segment(text: string): string {
-  return /^\.{1,2}$/.test(text) ? "%252E" : encodeURIComponent(text.toWellFormed());
-}
-
 /** The error that a problem means, of a whole call or of one entry of a batch. */
 export function errorOf({ type: _, title: __, status, detail, code, ...data }: Problem): MinutehandError {
   return Object.assign(new MinutehandError(code as ErrorCode, detail, data), { status });

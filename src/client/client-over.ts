@@ -3,15 +3,7 @@ import type { MinutehandError } from "../core/errors.ts";
 import type { Problem } from "../http/answers/problem.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
 import type { JobSummary, PulledJob } from "./answers.ts";
-import {
-  type Call,
-  callOver,
-  carryingReceive,
-  errorOf,
-  type Shape,
-  segment,
-  type Transport,
-} from "./call.ts";
+import { type Call, callOver, carryingReceive, errorOf, type Shape, type Transport } from "./call.ts";
 import { outcomeOf } from "./cancel-if-waiting.ts";
 import type { TopicBodies } from "./check-bodies.ts";
 import { withCheckedOptions } from "./check-options.ts";
@@ -21,6 +13,7 @@ import type { DirectWorker } from "./direct-worker.ts";
 import { inParts } from "./in-parts.ts";
 import { type JobRef, requireRef } from "./job-ref.ts";
 import type { ChangeOptions, EnqueueArguments, PutArguments, SeenOptions } from "./options.ts";
+import { pathOf } from "./path-of.ts";
 import { changeParts, countParts, exportParts, forecastParts, pages } from "./read-parts.ts";
 import { withShift } from "./with-shift.ts";
 
@@ -58,13 +51,13 @@ export function clientOver<Topics = TopicBodies>({ transport, url, newKey }: Cli
   });
 }
 
-const topicPath = (topic: string) => `/topics/${segment(topic)}`;
-const keyPath = (topic: string, key: string) => `${topicPath(topic)}/jobs/${segment(key)}`;
+const topicPath = (topic: string) => pathOf("/topics/{topic}", { topic });
+const keyPath = (topic: string, key: string) => pathOf("/topics/{topic}/jobs/{key}", { topic, key });
 function jobPath(given: JobRef): string {
   const job = requireRef(given);
-  return typeof job === "string" ? `/jobs/${segment(job)}` : keyPath(job.topic, job.key);
+  return typeof job === "string" ? pathOf("/jobs/{id}", { id: job }) : keyPath(job.topic, job.key);
 }
-const schedulePath = (name: string) => `/schedules/${segment(name)}`;
+const schedulePath = (name: string) => pathOf("/schedules/{name}", { name });
 
 function changing({ reason, ifMatch, signal }: ChangeOptions & SeenOptions = {}) {
   return { query: { reason }, ifMatch, signal };

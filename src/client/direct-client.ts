@@ -20,7 +20,7 @@ import { changes, jobIds, keyedJob, newJob, newJobs } from "../http/requests.ts"
 import type { Service } from "../http/route.ts";
 import type { Enqueued } from "../protocol/new-job.ts";
 import type { Context } from "../protocol/ports.ts";
-import { errorOf, segment, tagOf } from "./call.ts";
+import { errorOf, tagOf } from "./call.ts";
 import { outcomeOf } from "./cancel-if-waiting.ts";
 import {
   type SchemaOptions,
@@ -43,6 +43,7 @@ import type {
   RepeatableOptions,
   SeenOptions,
 } from "./options.ts";
+import { pathOf } from "./path-of.ts";
 import { withShift } from "./with-shift.ts";
 
 /** The calls that `queue.grantEnqueue(producer)` allows to code inside AWS. */
@@ -98,7 +99,7 @@ function filingCalls(ctx: Context, run: Run) {
       const { idempotencyKey, ifMatch, signal, reason, ...job } = given;
       return run(signal, async () => {
         const keyed = readPath(keyPath, { topic, key });
-        const path = `/topics/${segment(topic)}/jobs/${segment(key)}`;
+        const path = pathOf("/topics/{topic}/jobs/{key}", keyed);
         const { fields, sent } = readRepeatable(keyedJob, job, { method: "PUT", path, idempotencyKey });
         return filed(await putJob(directlyFor(ctx, { reason }), keyed, fields, sent, seenTags(ifMatch)));
       });

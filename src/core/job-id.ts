@@ -39,6 +39,9 @@ export function drawJobId(time: number, shards: number, random: RandomBytes): st
   return encode(time, TIME_CHARS) + encode(shard, SHARD_CHARS) + tail;
 }
 
+export const JOB_ID_RULE =
+  "must be a job's id: the 26 characters that enqueue answered (a key names a job only with its topic: /topics/{topic}/jobs/{key}, and in the client { topic, key })";
+
 export function isJobId(text: string): boolean {
   return PATTERN.test(text) && decode(text.slice(TIME_CHARS, TIME_CHARS + SHARD_CHARS)) < MAX_SHARDS;
 }

@@ -12,9 +12,10 @@ import {
   REASON_BYTES,
   REASON_CHARS,
 } from "../core/constants.ts";
-import { isJobId } from "../core/job-id.ts";
+import { isJobId, JOB_ID_RULE } from "../core/job-id.ts";
 import { KEY_PATTERN, KEY_RULE } from "../core/job-key.ts";
 import { SCHEDULE_NAME, SCHEDULE_NAME_RULE } from "../core/occurrence.ts";
+import { TOPIC_NAME, TOPIC_NAME_RULE } from "../core/topic-name.ts";
 import { parseTraceparent } from "../core/traceparent.ts";
 import { parseDuration, parseShift } from "../general/times.ts";
 import { request } from "./named.ts";
@@ -37,14 +38,12 @@ export function digits(least: number, most: number) {
   return z.pipe(z.transform(read), wholeNumber(least, most));
 }
 
-export const topic = matching(/^[a-z0-9-]{1,50}$/, "must be 1 to 50 characters of a-z, 0-9 and -");
+export const topic = matching(TOPIC_NAME, `must be ${TOPIC_NAME_RULE}`);
 
 export const key = matching(KEY_PATTERN, KEY_RULE);
 
 export const scheduleName = matching(SCHEDULE_NAME, `must be ${SCHEDULE_NAME_RULE}`);
 
-const JOB_ID_RULE =
-  "must be a job's id: the 26 characters that enqueue answered (a key names a job only with its topic: /topics/{topic}/jobs/{key}, and in the client { topic, key })";
 export const jobId = z
   .string({ error: JOB_ID_RULE })
   .check(z.refine(isJobId, { error: JOB_ID_RULE }), z.meta({ pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }));

@@ -113,7 +113,7 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";

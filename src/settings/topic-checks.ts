@@ -10,6 +10,7 @@ import {
   wholeSeconds,
 } from "../core/check.ts";
 import { LONGEST_UNTRACKED_WAIT, MOST_ATTEMPTS, MOST_IN_PACK, MOST_WAITS } from "../core/constants.ts";
+import { TOPIC_NAME, TOPIC_NAME_RULE } from "../core/topic-name.ts";
 import { callbackUrlRule, lackingSettings } from "./callback-url.ts";
 import { NOTIFIED } from "./notices.ts";
 import { webhookPolicy } from "./policy.ts";
@@ -45,10 +46,10 @@ export function topicChecks(
   const { webhook, window } = topic;
   return [
     {
-      holds: /^[a-z0-9-]{1,50}$/.test(name),
+      holds: TOPIC_NAME.test(name),
       rule: "a topic's name must fit into a queue's name and a URL",
       actual: name,
-      allowed: "1 to 50 characters of a-z, 0-9 and -",
+      allowed: TOPIC_NAME_RULE,
     },
     ...SETTINGS.flatMap(([setting, declared]) =>
       declaredChecks(`${at}.${setting}`, declared, topic[setting], pull),

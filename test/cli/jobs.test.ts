@@ -3,6 +3,7 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { KEY_RULE } from "../../src/core/job-key.ts";
 import { SIZES } from "../../src/core/work-sizes.ts";
 import type { JobJson } from "../../src/http/answers/jobs.ts";
 import { createApi } from "../support/api.ts";
@@ -158,6 +159,17 @@ describe("get", () => {
       });
     },
   );
+
+  test.each(["a/b", "", ".."])("names the rule of keys for the key %j", async (key) => {
+    await using api = await serveApi();
+    for (const args of [["get"], ["cancel"], ["reschedule", "--delay", "1h"]]) {
+      const { code, err } = await type(api, [...args, "--topic", "work", "--key", key]);
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: `minutehand: key ${KEY_RULE}, got ${JSON.stringify(key)}\n`,
+      });
+    }
+  });
 
   test("fails if the job does not exist", async () => {
     await using api = await serveApi();

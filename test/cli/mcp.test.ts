@@ -90,7 +90,7 @@ test.each([
   [{ id: "01KJMBQDE001HA2ZQ31MBWX213" }, "job-not-found", /no job/],
   [{}, "bad-request", /getJob needs id; its arguments are id/],
   [{ id: "x", ids: "y" }, "bad-request", /getJob has no argument ids/],
-  [{ id: "../topics" }, "bad-request", /id/],
+  [{ id: "../topics" }, "bad-request", /^id must be a job's id: .*, got "\.\.\/topics"$/],
 ])("for %j the agent gets the error %s as data", async (given, code, message) => {
   await using api = await serveApi();
   await using reader = await agent(api.url);
@@ -100,6 +100,14 @@ test.each([
     code,
     message: expect.stringMatching(message),
   });
+});
+
+test("for a key that no job can have the agent gets the rule of keys", async () => {
+  await using api = await serveApi();
+  await using reader = await agent(api.url);
+  const { json } = await reader.ask("getJobByKey", { topic: "orders", key: "a/b" });
+  expect(json).toMatchObject({ code: "bad-request", errors: [{ path: "key" }] });
+  expect(json.message).toMatch(/^key must be 1 to 256 characters of .*, got "a\/b"$/);
 });
 
 const NASTY = "a\u001b[2Jb\u2028c\u202ed\u200be\u{e0041}";

@@ -12,6 +12,7 @@ import { fetchApp } from "../support/fetch-app.ts";
 import { createWorld, MINUTE, START } from "../support/world.ts";
 
 const URL_OF_API = "https://api.example.com/v1/";
+const ID = "01KJMF8S00G00000000000000A";
 
 /** A client of the API in memory, whose stage is `v1`. `asked`: the calls that the client made. */
 function createClient(api: Api = createApi()) {
@@ -511,7 +512,7 @@ describe("the client", () => {
           "jobs.1.delay",
           client.enqueueMany([1, 31_622_401].map((delay) => ({ topic: "orders", body: 1, delay }))),
         ],
-        ["delay", client.reschedule("x", { delay: 31_622_401 })],
+        ["delay", client.reschedule(ID, { delay: 31_622_401 })],
       ];
       for (const [path, call] of calls)
         await expect(call).rejects.toMatchObject({
@@ -531,13 +532,37 @@ describe("the client", () => {
   );
 
   test.each(["..", ".", "a/b", "a?b", "", "\ud800"])(
-    "never makes another call because a name is %j",
+    "makes no call, and names the rule, if a name is %j",
     async (name) => {
-      const { client, api } = createClient();
+      const { client, api, asked } = createClient();
       const { id } = await api.file({ key: "17" });
-      await expect(client.cancel({ topic: name, key: String(id) })).rejects.toThrow(MinutehandError);
-      await expect(client.cancel({ topic: "orders", key: name })).rejects.toThrow(MinutehandError);
-      await expect(client.cancel(name)).rejects.toThrow(MinutehandError);
+      const calls = {
+        id: [client.cancel(name), client.get(name), client.reschedule(name, { delay: 1 })],
+        key: [
+          client.cancel({ topic: "orders", key: name }),
+          client.put("orders", name, { body: 1, delay: 1 }),
+        ],
+        topic: [
+          client.cancel({ topic: name, key: String(id) }),
+          ...[client.topic(name), client.pause(name), client.resume(name), client.redrive(name)],
+          ...[client.dismiss(name, { ids: [] }), all(client.dead(name))],
+          ...[client.receive(name), client.finish(name, "r"), client.extend(name, "r", 1)],
+          ...[client.retry(name, "r"), client.bury(name, "r")],
+        ],
+        name: [
+          client.putSchedule(name, { expression: "rate(1 hour)", topic: "orders", body: 1 }),
+          ...[client.schedule(name), client.removeSchedule(name), client.runSchedule(name)],
+          ...[client.pauseSchedule(name), client.resumeSchedule(name)],
+        ],
+      };
+      for (const [path, refused] of Object.entries(calls))
+        for (const call of refused)
+          await expect(call).rejects.toMatchObject({
+            code: "bad-request",
+            message: expect.stringMatching(new RegExp(`^${path} must be .*, got "`)),
+            data: { errors: [{ path }] },
+          });
+      expect(asked).toEqual([]);
       expect(await client.get(String(id))).toMatchObject({ state: "scheduled" });
     },
   );
@@ -551,18 +576,18 @@ describe("the client", () => {
     [429, "application/json", '{"message":"Too Many Requests"}', "unavailable"],
     [502, "text/html", `<html>${"x".repeat(1000)}`, "unavailable"],
   ])("says in one line that %i %s is no answer of the API's", async (status, type, body, code) => {
-    const call = answeredBy(status, type, body).get("x");
+    const call = answeredBy(status, type, body).get(ID);
     await expect(call).rejects.toMatchObject({ code, status });
-    const start = `the answer to GET https://api.example.com/jobs/x is ${status} (${type}) and not from Minutehand's API: `;
+    const start = `the answer to GET https://api.example.com/jobs/${ID} is ${status} (${type}) and not from Minutehand's API: `;
     await expect(call).rejects.toThrow(start);
-    await expect(call).rejects.toMatchObject({ message: expect.stringMatching(/^.{1,260}$/) });
+    await expect(call).rejects.toMatchObject({ message: expect.stringMatching(/^.{1,290}$/) });
   });
 });
 
 describe("an answer that is not from Minutehand's API", () => {
   const receipt = "r";
   const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
-    "an object whose id is a string": (client) => client.get("x"),
+    "an object whose id is a string": (client) => client.get(ID),
     "an object whose results is an array": (client) => client.cancelMany([]),
     "an object whose jobs is an array": (client) => client.receive("work"),
     "an object whose topics is an array": (client) => client.topics(),
@@ -584,7 +609,7 @@ describe("an answer that is not from Minutehand's API", () => {
   test("of a list where an object is expected is refused", async () => {
     for (const call of [
       (client: Client) => client.finish("work", receipt),
-      (client: Client) => client.get("x"),
+      (client: Client) => client.get(ID),
     ])
       await expect(call(answeredBy(200, "application/json", "[]"))).rejects.toThrow("expected an object");
     expect(await answeredBy(200, "application/json", "{}").finish("work", receipt)).toEqual({});
@@ -617,10 +642,10 @@ const CALLS: Record<string, (client: Client) => Promise<unknown>> = {
   enqueue: (client) => client.enqueue("orders", 1, { delay: 1, signal }),
   enqueueMany: (client) => client.enqueueMany([], { signal }),
   put: (client) => client.put("orders", "17", { body: 1, delay: 1, signal }),
-  get: (client) => client.get("x", { signal }),
-  reschedule: (client) => client.reschedule("x", { delay: 1, signal }),
-  cancel: (client) => client.cancel("x", { signal }),
-  cancelIfWaiting: (client) => client.cancelIfWaiting("x", { signal }),
+  get: (client) => client.get(ID, { signal }),
+  reschedule: (client) => client.reschedule(ID, { delay: 1, signal }),
+  cancel: (client) => client.cancel(ID, { signal }),
+  cancelIfWaiting: (client) => client.cancelIfWaiting(ID, { signal }),
   cancelMany: (client) => client.cancelMany([], { signal }),
   list: (client) => all(client.list({ signal })),
   forecast: (client) => all(client.forecast({ signal })),

@@ -3,6 +3,7 @@ import { MinutehandError } from "../../src/client/client.ts";
 import type { DirectClient } from "../../src/client/direct-client.ts";
 import { directOn } from "../../src/client/direct-client.ts";
 import { withShift } from "../../src/client/with-shift.ts";
+import { KEY_RULE } from "../../src/core/job-key.ts";
 import { createTelemetry } from "../../src/environment/telemetry.ts";
 import { routes } from "../../src/http/route-table.ts";
 import { clientInside } from "../../src/testing/client-inside.ts";
@@ -139,6 +140,32 @@ describe.each(Object.keys(CLIENTS))("a call %s", (how) => {
         code: "bad-request",
         message: expect.stringMatching(/^id must be a job's id: .*in the client \{ topic, key \}/),
       });
+  });
+
+  const TOPIC_RULE = "must be 1 to 50 characters of a-z, 0-9 and -";
+  test.each([
+    ["work", "a/b", `key ${KEY_RULE}, got "a/b"`],
+    ["work", "", `key ${KEY_RULE}, got ""`],
+    ["work", "..", `key ${KEY_RULE}, got ".."`],
+    ["a/b", "17", `topic ${TOPIC_RULE}, got "a/b"`],
+    ["", "", `topic ${TOPIC_RULE}, got ""; key ${KEY_RULE}, got ""`],
+  ])("for one job names the rules that its topic and key break: %j, %j", async (topic, key, message) => {
+    const { client } = start();
+    const job = { topic, key };
+    const errors = message.split("; ").map((text) => {
+      const [path = ""] = text.split(" ");
+      return { path, message: text.slice(path.length + 1, text.lastIndexOf(", got")) };
+    });
+    const calls = [
+      () => client.get(job),
+      () => client.reschedule(job, { delay: 1 }),
+      () => client.reschedule(job, { shift: "1h" }),
+      () => client.cancel(job),
+      () => client.cancelIfWaiting(job),
+      () => client.put(topic, key, { body: 1, delay: 1 }),
+    ];
+    for (const call of calls)
+      await expect(call()).rejects.toMatchObject({ code: "bad-request", message, data: { errors } });
   });
 
   test.each(Object.keys(BEFORE))("of cancelIfWaiting answers what became of a job: %s", async (name) => {

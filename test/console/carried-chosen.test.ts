@@ -6,7 +6,7 @@ import type { Call } from "../../src/client/call.ts";
 import { MinutehandError } from "../../src/core/errors.ts";
 
 const RANGE = { from: "2030-01-01T00:00:00.000Z", to: "2030-01-02T00:00:00.000Z" };
-const idOf = (number: number) => `job-${number}`;
+const idOf = (number: number) => `01KJMF8S00G0${String(number).padStart(14, "0")}`;
 const jobsOf = (count: number): Chosen[] => Array.from({ length: count }, (_, n) => ({ id: idOf(n) }));
 
 type Body = { readonly ids?: string[]; readonly delay?: number };
@@ -59,18 +59,18 @@ test("a redrive names the jobs that it has left dead, and why", async () => {
     const id = path.split("/").at(-1) ?? "";
     return { id, key: "order-17", state: id === idOf(1) ? "dead" : "scheduled" };
   });
-  const detail = 'job job-1 is still dead: its key "order-17" names another job by now';
+  const detail = `job ${idOf(1)} is still dead: its key "order-17" names another job by now`;
   expect(action.lines).toMatchObject([
-    { changed: 1, skipped: { "job-already-exists": 1 }, left: [{ id: "job-1", detail }] },
+    { changed: 1, skipped: { "job-already-exists": 1 }, left: [{ id: idOf(1), detail }] },
   ]);
 });
 
 test("a dismissal names the jobs that it has left", async () => {
-  const problem = { code: "job-not-dead", detail: "job job-1 is running" };
+  const problem = { code: "job-not-dead", detail: `job ${idOf(1)} is running` };
   const { action } = await carry({ action: "dismiss" }, jobsOf(2), () => ({
-    ...{ dismissed: 1, errors: [{ id: "job-1", problem }] },
+    ...{ dismissed: 1, errors: [{ id: idOf(1), problem }] },
   }));
-  const left = [{ id: "job-1", ...problem }];
+  const left = [{ id: idOf(1), ...problem }];
   expect(action.lines).toMatchObject([{ changed: 1, skipped: { "job-not-dead": 1 }, left }]);
 });
 
@@ -94,5 +94,7 @@ test("a part without an answer ends the action, which says how to do the rest", 
   });
   expect(action).toMatchObject({ state: "failed", lines: [{ changed: 100, isDone: false }] });
   const [text] = unfinishedTexts(await carried.stopAll(Promise.resolve()), { url: "http://shop" }, {});
-  expect(text).toContain("to continue, run: minutehand redrive work job-100 job-101 --url http://shop");
+  expect(text).toContain(
+    `to continue, run: minutehand redrive work ${idOf(100)} ${idOf(101)} --url http://shop`,
+  );
 });

@@ -2,7 +2,8 @@ import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from "@
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { printable } from "../../../local/printable.ts";
 import packageJson from "../../../package.json" with { type: "json" };
-import { type Call, carryingReceive, segment } from "../../client/call.ts";
+import { type Call, carryingReceive } from "../../client/call.ts";
+import { pathOf } from "../../client/path-of.ts";
 import { RECEIVE_WAIT_SECONDS } from "../../core/constants.ts";
 import { MinutehandError } from "../../core/errors.ts";
 import { openapiDocument } from "../../http/openapi.ts";
@@ -61,7 +62,7 @@ async function answerOf(
 ): Promise<CallToolResult> {
   try {
     const { params, headers, ...sent } = requestOf(tool, given);
-    const path = tool.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => segment(params[name] ?? ""));
+    const path = pathOf(tool.path, params);
     const takesKey = tool.parameters.some(({ name }) => name === "idempotency-key");
     const value = await call<object>(
       tool.method,
