@@ -1,4 +1,4 @@
-/** A failure that the user can fix. Without `--debug` only its message is printed, so the message is one line, except for a list of type errors. */
+/** A failure that the user can fix. Without `--debug` only its message is printed, so the message is one line, except for a list of errors. */
 export class LocalError extends Error {
   override readonly name = "LocalError";
 }

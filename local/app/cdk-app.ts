@@ -135,17 +135,21 @@ function typeErrorsIn(output: string, root: string, saved: ReadonlySet<string>):
   ].join("\n");
 }
 
-/** Finds the line that names the failure among stack traces and quoted source. Joins a reason of several lines into one line. */
+/** Finds the line that names the failure among stack traces and quoted source. If it has several reasons, each gets a line. */
 function failureIn(output: string): string {
   if (/Cannot use import statement outside a module/.test(output))
     return 'the app is an ES module, and package.json says that .ts files are CommonJS: run "npm pkg set type=module"';
-  const lines = output
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
-  const telling = lines.findIndex((line) => /^(\S*Error\b|✘|.*\berror:)/i.test(line));
+  const lines = output.split("\n").filter((line) => line.trim() !== "");
+  const telling = lines.findIndex((line) => /^\s*(\S*Error\b|✘|.*\berror:)/i.test(line));
   const [first = "it printed nothing", ...others] = lines.slice(Math.max(telling, 0));
-  if (!first.endsWith(":")) return first;
-  const end = others.findIndex((line) => line.startsWith("at "));
-  return [first, ...others.slice(0, end < 0 ? 1 : end)].join(" ");
+  const reasons = first.trimEnd().endsWith(":") ? reasonsIn(others).map((line) => line.trim()) : [];
+  return [first.trim(), ...reasons].join(reasons.length > 1 ? "\n  " : " ");
+}
+
+/** Answers the lines before the stack trace. Without one: the indented lines, or else the first line. */
+function reasonsIn(lines: readonly string[]): readonly string[] {
+  const stack = lines.findIndex((line) => line.trim().startsWith("at "));
+  if (stack >= 0) return lines.slice(0, stack);
+  const next = lines.findIndex((line) => !/^\s/.test(line));
+  return next < 0 ? lines : lines.slice(0, Math.max(next, 1));
 }

@@ -57,7 +57,7 @@ function shortened(parts: readonly string[]): string {
 
 /** A failure of several lines gets this end in its first line. */
 function withOldFunctions(failure: string): string {
-  return failure.replace(/\n|$/, "; the old functions stay in use$&");
+  return failure.replace(/:?(?:\n|$)/, "; the old functions stay in use$&");
 }
 
 function namesOf(specs: readonly FunctionSpec[], stack: StackSpec): string {

@@ -29,7 +29,9 @@ export async function run(args: readonly string[], surroundings: Surroundings): 
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : WRONGLY_CALLED;
     // Read the option here, because `local` opens no session.
     const { debug = false } = program.opts<GlobalOptions>();
-    stderr.write(`minutehand: ${wordsOf(error, debug)}${hintFor(error, opened)}\n`);
+    const reasons = error instanceof CliError ? error.reasons : [];
+    const told = reasons.map((reason) => `\n  ${printable(reason)}`).join("");
+    stderr.write(`minutehand: ${wordsOf(error, debug)}${hintFor(error, opened)}${told}\n`);
     return error instanceof UsageError ? WRONGLY_CALLED : FAILED;
   }
 }

@@ -160,13 +160,30 @@ test.each([
     'alarmTopic must be the ARN of an SNS topic, is "on-call"',
   ],
   ['{"topics": {"a": {}}, "encryptionKey": "alias/jobs"}', "encryptionKey must be the ARN of a KMS key, is"],
-  ['{"topics": {"a": {"ttr": 5, "pack": 0}}}', "allowed: nothing here; topics.a.pack must be"],
 ])("the file %s is refused in one line, and nothing is written", async (text, refusal) => {
   write("minutehand.json", text);
   const { code, err } = await out();
   expect({ code, lines: err.split("\n").length }).toEqual({ code: 1, lines: 2 });
   expect(err).toContain(refusal);
   expect(existsSync(join(folder, "deploy"))).toBe(false);
+});
+
+test("each of several faults of the file gets a line", async () => {
+  for (const [config, rules] of [
+    [{ topics: { a: { ttr: 5, pack: 0 } } }, ["topics.a.ttr is allowed", "topics.a.pack must be"]],
+    [{ topics: { a: {} }, tracing: 5, dashboard: 5 }, ["tracing must be", "dashboard must be"]],
+  ] as const) {
+    write("minutehand.json", JSON.stringify(config));
+    const { code, err } = await out();
+    expect({ code, lines: err.split("\n") }).toEqual({
+      code: 1,
+      lines: [
+        "minutehand: minutehand.json is invalid:",
+        ...rules.map((rule) => expect.stringMatching(new RegExp(`^  ${rule}`))),
+        "",
+      ],
+    });
+  }
 });
 
 test("a byte order mark before the file is left out", async () => {

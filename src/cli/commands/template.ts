@@ -58,7 +58,7 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
   const file = resolve(folder, flags.config);
   const given = readJson(file, flags.config);
   const faults = configFaults(given, out === undefined);
-  if (faults.length > 0) throw new CliError(`${flags.config} is invalid: ${faults.join("; ")}`);
+  if (faults.length > 0) throw invalid(flags.config, faults);
   const config = given as PlainConfig;
   if (out === undefined)
     return void orRefuse(flags.config, () => synthesise(localConfig(config), dirname(file), `${assembly}`));
@@ -87,15 +87,21 @@ function readJson(file: string, name: string): unknown {
 /** How the construct names itself in its errors. The file has no construct. */
 const CONSTRUCT = /\bDelayQueue Minutehand\/Jobs(?:( has invalid props:)|: )/;
 
-/** Shows the construct's errors, which have a line for each broken rule, as one line about the file. */
+/** Shows the construct's errors, which have a line for each broken rule, as errors of the file. */
 function orRefuse<T>(file: string, make: () => T): T {
   try {
     return make();
   } catch (error) {
     const [first = "", ...rules] = messageOf(error).split(/\n\s*/);
-    const named = first.replace(CONSTRUCT, (_, hasRules) => (hasRules ? `${file} is invalid:` : ""));
-    throw Object.assign(new CliError(`${named} ${rules.join("; ")}`.trim()), { cause: error });
+    const told = [first.replace(CONSTRUCT, ""), ...rules].join("; ");
+    const refusal = CONSTRUCT.exec(first)?.[1] ? invalid(file, rules) : new CliError(told);
+    throw Object.assign(refusal, { cause: error });
   }
+}
+
+function invalid(file: string, rules: readonly string[]): CliError {
+  const text = `${file} is invalid:`;
+  return rules.length === 1 ? new CliError(`${text} ${rules[0]}`) : new CliError(text, rules);
 }
 
 type TopicsChange = { readonly added: readonly string[]; readonly removed: readonly string[] };

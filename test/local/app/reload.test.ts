@@ -123,6 +123,10 @@ test("of a failure of several lines the first says that the old functions stay i
     throw new LocalError("synthesising failed: 2 type errors\n  a.ts\n  b.ts");
   }, "broken");
   expect(lines[1]).toBe("synthesising failed: 2 type errors; the old functions stay in use\n  a.ts\n  b.ts");
+  await save(async () => {
+    throw new LocalError("synthesising failed: invalid props:\n  a\n  b");
+  }, "broken again");
+  expect(lines.at(-1)).toBe("synthesising failed: invalid props; the old functions stay in use:\n  a\n  b");
 });
 
 test("a synthesis is told which files were saved", async () => {

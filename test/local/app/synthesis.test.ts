@@ -182,9 +182,22 @@ test("of many errors of a compiler 20 are printed, and the number of the others"
   expect(failed).toMatch(/\n {2}draft\.ts\(20,1\): error TS1005: ';' expected\.\n {2}and 5 more$/);
 });
 
-test("a reason of several lines becomes one", async () => {
-  app("node infra/app.cjs", 'throw new Error("props that cannot be:\\n  - ttr is 0\\n  - shards is 0");');
-  await expect(run()).rejects.toThrow(/: Error: props that cannot be: - ttr is 0 - shards is 0$/);
+test("each of several reasons gets a line, and a single one stays in the line of the failure", async () => {
+  const thrown = (text: string) => app("node infra/app.cjs", `throw new Error(${JSON.stringify(text)});`);
+  thrown("Jobs has invalid props:\n  ttr is 0\n  shards is 0");
+  await expect(run()).rejects.toThrow(/: Error: Jobs has invalid props:\n {2}ttr is 0\n {2}shards is 0$/);
+  thrown("Jobs has invalid props:\n  ttr is 0");
+  await expect(run()).rejects.toThrow(/: Error: Jobs has invalid props: ttr is 0$/);
+});
+
+test("each fault of a minutehand.json gets a line", async () => {
+  writeFileSync(
+    join(root, "minutehand.json"),
+    JSON.stringify({ topics: { a: { consumer: "pull", maxAttempts: 0, maxPerSecond: 5000 } }, shards: 0 }),
+  );
+  await expect(run(`node ${join(import.meta.dirname, "../../../src/cli/main.ts")} template`)).rejects.toThrow(
+    /: minutehand: minutehand.json is invalid:\n {2}shards must be .*\n {2}topics\.a\.maxAttempts must be .*\n {2}topics\.a\.maxPerSecond must be .*$/,
+  );
 });
 
 test("the error names an app that writes no manifest.json", async () => {
