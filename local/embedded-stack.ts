@@ -399,7 +399,7 @@ function reloadAfterSaves(app: App, stack: StackSpec, { sqs, functions, onReload
       inputs,
       root,
       rebuild: (spec, build) => rebuildFunction(spec, build, { folder: synthesis.newFolder(), root }),
-      synthesise: async (saved) => readSynthesised(app, await synthesis.run(saved)),
+      synthesise: (saved) => synthesiseAgain(app, saved),
       appInputs: synthesis.inputs,
       createQueues: async (queues) => {
         const [refusal] = await createQueues(queues, sqs);
@@ -427,6 +427,12 @@ function reloadAfterSaves(app: App, stack: StackSpec, { sqs, functions, onReload
     if (isSource) void checking?.start();
   };
   teardown.add(watchFolders({ onSaved, isInput, folders: inputs.folders, log: log.say }));
+}
+
+async function synthesiseAgain(app: App, saved: ReadonlySet<string>): Promise<StackSpec> {
+  const next = readSynthesised(app, await app.synthesis.run(saved));
+  app.services.eventSourceMappings.expect(next.eventSources, app.log.say);
+  return next;
 }
 
 function describeStack(

@@ -11,6 +11,8 @@ export type MappingStates = Readonly<Record<string, boolean>>;
 export type EventSourceMappings = {
   readonly operations: Operations;
   readonly start: (sources: readonly StartableSource[]) => void;
+  /** Knows these mappings too: those of a changed app, which run only after a restart. A call that changes one says so to `log`. */
+  readonly expect: (specs: readonly EventSourceSpec[], log: (text: string) => void) => void;
   /** The ARNs of the queues whose messages are received. */
   readonly polled: () => string[];
   readonly stop: () => Promise<void>;
@@ -18,7 +20,14 @@ export type EventSourceMappings = {
 
 type Options = { readonly file: JsonFile<MappingStates>; readonly now: () => number };
 export type StartableSource = { readonly spec: EventSourceSpec; readonly start: () => EventSource };
-type Mapping = StartableSource & { source: EventSource | undefined; modifiedAt: number };
+type Mapping = Pick<StartableSource, "spec"> & {
+  /** Absent before the restart that the mapping needs. */
+  readonly start?: StartableSource["start"];
+  /** Called after a change of the state. */
+  readonly onChange?: () => void;
+  source: EventSource | undefined;
+  modifiedAt: number;
+};
 
 const ROUTE = "/2015-03-31/event-source-mappings/{UUID}";
 const updateRequest = z.object({ Enabled: z.optional(z.boolean()) });
@@ -47,6 +56,14 @@ export function createEventSourceMappings(options: Options): EventSourceMappings
         startOrStop(state, mapping);
       }
     },
+    expect: (specs, log) => {
+      for (const spec of specs) {
+        const queue = spec.queueArn.split(":").at(-1);
+        const onChange = () => log(`the consumer of queue ${queue} starts only after a restart`);
+        if (!mappings.has(spec.uuid))
+          mappings.set(spec.uuid, { spec, onChange, source: undefined, modifiedAt: now() });
+      }
+    },
     polled: () => [...mappings.values()].flatMap(({ source, spec }) => (source ? spec.queueArn : [])),
     stop: async () => {
       const sources = [...mappings.values()].map(({ source }) => source?.stop());
@@ -60,7 +77,7 @@ export function createEventSourceMappings(options: Options): EventSourceMappings
 function startOrStop({ file, ending }: State, mapping: Mapping): void {
   const { spec, source, start } = mapping;
   const enabled = file.read()[spec.uuid] ?? spec.enabled;
-  if (enabled) mapping.source ??= start();
+  if (enabled) mapping.source ??= start?.();
   else if (source) {
     mapping.source = undefined;
     const end = source.stop().finally(() => ending.delete(end));
@@ -74,7 +91,10 @@ function update(state: State, uuid: string | undefined, body: unknown): object {
   const { success, data } = z.safeParse(updateRequest, body);
   if (!success) throw new AwsError("InvalidParameterValueException", 400, "Enabled must be true or false");
   if (data.Enabled !== undefined) {
-    file.write({ ...file.read(), [mapping.spec.uuid]: data.Enabled });
+    const states = file.read();
+    // A tick repeats the calls of a pause.
+    if (states[mapping.spec.uuid] !== data.Enabled) mapping.onChange?.();
+    file.write({ ...states, [mapping.spec.uuid]: data.Enabled });
     mapping.modifiedAt = now();
     startOrStop(state, mapping);
   }

@@ -86,6 +86,19 @@ test("disabling a mapping stops its pollers, enabling starts them", async () => 
   expect(polling).toEqual(["on"]);
 });
 
+test("a mapping of the changed app answers, and says once for each state that it runs only after a restart", async () => {
+  const lines: string[] = [];
+  const spec = { ...SPEC, uuid: "new", queueArn: "arn:aws:sqs:us-east-1:000000000000:mail" };
+  mappings.expect([spec, { ...SPEC, queueArn: "arn:aws:sqs:us-east-1:000000000000:other" }], (line) =>
+    lines.push(line),
+  );
+  for (const enabled of [false, false, true])
+    expect(await enable("new", enabled)).toMatchObject({ UUID: "new", State: "Disabled" });
+  await enable("on", false);
+  const line = "the consumer of queue mail starts only after a restart";
+  expect([lines, polling]).toEqual([[line, line], []]);
+});
+
 test("a restart keeps the last state of a mapping", async () => {
   await enable("on", false);
   await enable("off", true);
