@@ -164,7 +164,7 @@ export type Client<Topics = TopicBodies> = {
     ids: readonly string[],
     options?: ChangeOptions,
   ): Promise<(JobSummary<keyof T & string> | MinutehandError)[]>;
-  /** Lists jobs in the order of `dueAt`, by default those of the next hour. */
+  /** Lists the jobs of a range of `dueAt`, in its order. Without `from` and `to`, also with a `topic`, these are only the jobs of the next hour. */
   list<N extends keyof T & string, T = Topics>(query?: ListQuery<N>): AsyncIterable<JobSummary<N>>;
   /** Counts the unfinished jobs that fall due in each minute, by default of the next hour. Minutes without a job are left out. */
   forecast<N extends keyof T & string, T = Topics>(

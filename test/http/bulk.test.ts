@@ -52,6 +52,19 @@ describe("a bulk", () => {
     expect((await bulk(api, past)).json).toMatchObject({ from: "2026-03-01T08:00:00.000Z", examined: 0 });
   });
 
+  test("examines the jobs again that it has moved to later in its range, and neither matches nor moves them", async () => {
+    const api = await crowd();
+    const later = { action: "move", topic: "orders", shift: "30m", ...RANGE };
+    const sum = { examined: 0, matched: 0, changed: 0 };
+    let cursor: unknown;
+    do {
+      const { json } = await bulk(api, cursor === undefined ? later : { ...later, cursor });
+      for (const name of ["examined", "matched", "changed"] as const) sum[name] += Number(json[name]);
+      cursor = json.cursor;
+    } while (cursor !== undefined);
+    expect(sum).toEqual({ examined: 1200, matched: 600, changed: 600 });
+  });
+
   test("moves jobs with its cursor to the same time as in its first call, though time has passed", async () => {
     const api = await crowd();
     const first = await bulk(api, move);
