@@ -1,6 +1,6 @@
+import { isLoggedError, shortFrame, traceLines, wholeTrace } from "../src/general/stack-trace.ts";
 import { lengthText } from "./clock-words.ts";
 import { printable } from "./printable.ts";
-import { isLoggedError, shortFrame, traceLines, wholeTrace } from "./stack-trace.ts";
 
 /** Characters of a plain line, about five lines of a terminal. */
 const LONGEST_LINE = 500;

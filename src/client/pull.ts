@@ -1,6 +1,8 @@
 import { LONGEST_LEASE, RECEIVE_JOBS, RECEIVE_WAIT_SECONDS } from "../core/constants.ts";
 import { MinutehandError, messageOf } from "../core/errors.ts";
+import { describeThrown } from "../core/thrown.ts";
 import { errorTextOf } from "../environment/thrown-text.ts";
+import { isLoggedError, traceLines } from "../general/stack-trace.ts";
 import { type Names, unknownNames } from "../general/unknown-names.ts";
 import type { PulledJob } from "./answers.ts";
 import type { Client } from "./client.ts";
@@ -125,7 +127,13 @@ function isPassing(error: unknown): error is MinutehandError {
 
 function writeError(topic: string, error: unknown, job: PulledJob<unknown> | undefined): void {
   if (job === undefined) console.error(`${topic}: ${messageOf(error)}`);
-  else console.error(`${topic}: job ${job.id}, attempt ${job.attempt}:`, error);
+  else console.error(`${topic}: job ${job.id}, attempt ${job.attempt}: ${traceOf(error)}`);
+}
+
+/** The message with the frames of the worker's own code, as `minutehand local` writes them. */
+function traceOf(error: unknown): string {
+  const thrown = describeThrown(error);
+  return isLoggedError(thrown) ? traceLines(thrown, process.cwd()).join("\n") : thrown.message;
 }
 
 function checked(topic: string, options: PullOptions): Required<PullOptions> {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
   type Client,
@@ -132,13 +133,16 @@ test("a worker pauses for a second and goes on when a call fails because the API
 
 test("without onError, the errors after which a worker goes on are written to stderr", async () => {
   const stderr = vi.spyOn(console, "error").mockReturnValue();
+  const at = (path: string) => `    at run (${join(process.cwd(), path)}:3:9)`;
   const thrown = new Error("too small");
+  const ofPackages = Array.from({ length: 9 }, () => at("node_modules/minutehand/client.js"));
+  thrown.stack = ["Error: too small", at("worker.ts"), ...ofPackages].join("\n");
   const run = () => Promise.reject(thrown);
   const { ended } = play([away(), ["a"], []], run, { onError: undefined as never });
   await pass(1);
   await ended;
-  // The console writes an error with its stack.
-  expect(stderr.mock.calls).toEqual([["work: the API is away"], ["work: job id-a, attempt 1:", thrown]]);
+  const shown = "Error: too small\n    at run (worker.ts:3:9)\n    … 9 frames of packages and Node.js";
+  expect(stderr.mock.calls).toEqual([["work: the API is away"], [`work: job id-a, attempt 1: ${shown}`]]);
   stderr.mockRestore();
 });
 

@@ -1,6 +1,6 @@
 import { isAbsolute, relative, sep } from "node:path";
-import { isOfPackages } from "../src/general/package-files.ts";
-import { fileOfFrame, pathOfFrame } from "../src/general/stack-frames.ts";
+import { isOfPackages } from "./package-files.ts";
+import { fileOfFrame, pathOfFrame } from "./stack-frames.ts";
 
 export type LoggedError = { readonly message: string; readonly stack: string; readonly cause?: unknown };
 
