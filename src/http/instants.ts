@@ -4,14 +4,19 @@ import { INSTANT_PATTERN, instantRule, parseInstant } from "../general/times.ts"
 /** The last whole minute of 13 digits: the pool sorts times as text, and a list continues at the end of a minute. */
 export const LAST_BOUND = 9_999_999_960_000;
 
+const BOUND_RULE = "must lie between 1970 and 2286";
+
 /** Any instant of the years 0 to 9999, in ms since the epoch. */
 export const instant = instantWithin(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, "");
 
 /** A bound of a range of time, 1970 to 2286, in ms since the epoch. */
-export const bound = instantWithin(0, LAST_BOUND, "must lie between 1970 and 2286");
+export const bound = instantWithin(0, LAST_BOUND, BOUND_RULE);
 
-/** `rule`: the error text for an instant that is not between `least` and `most`. */
-function instantWithin(least: number, most: number, rule: string) {
+/** Such a bound in a query string. */
+export const queriedBound = instantWithin(0, LAST_BOUND, BOUND_RULE, hintOf);
+
+/** `rule`: the error text for an instant that is not between `least` and `most`. `hint`: the end of the error text for other text. */
+function instantWithin(least: number, most: number, rule: string, hint: (text: string) => string = () => "") {
   return z.pipe(
     z
       .string({ error: instantRule("") })
@@ -21,7 +26,7 @@ function instantWithin(least: number, most: number, rule: string) {
       if (ms !== undefined && ms >= least && ms <= most) return ms;
       context.issues.push({
         code: "custom",
-        message: ms === undefined ? `${instantRule(text)}${hintOf(text)}` : rule,
+        message: ms === undefined ? `${instantRule(text)}${hint(text)}` : rule,
         input: text,
       });
       return z.NEVER;
@@ -31,5 +36,6 @@ function instantWithin(least: number, most: number, rule: string) {
 
 /** In a query string, `+` means a space. */
 function hintOf(text: string): string {
-  return / \d\d(?::?\d\d)?$/.test(text) && text.includes(":") ? "; in a URL, write + as %2B" : "";
+  const offset = / \d\d(?::?\d\d)?$/.exec(text);
+  return offset && text.slice(0, offset.index).includes(":") ? "; in a URL, write + as %2B" : "";
 }

@@ -314,6 +314,21 @@ test("a + that a URL turned into a space is named", async () => {
     expect((await call("GET", `${path}?from=2026-03-02T09:00:00+01:00`)).json.detail).toMatch(
       /\[Europe\/Paris\]; in a URL, write \+ as %2B, got "2026-03-02T09:00:00 01:00"$/,
     );
+  expect((await call("GET", "/jobs?from=2026-03-02+09:00")).json.detail).toMatch(
+    /\[Europe\/Paris\], got "2026-03-02 09:00"$/,
+  );
+});
+
+test("for a time in a body no URL is named", async () => {
+  const { call } = createApi();
+  const cases = [
+    ["/jobs", { topic: "orders", body: 1, dueAt: "2026-03-02T09:00:00 01:00" }],
+    ["/jobs/bulk", { action: "cancel", topic: "orders", from: "2026-03-02T09:00:00 01:00" }],
+  ] as const;
+  for (const [path, body] of cases)
+    expect((await call("POST", path, { body })).json.detail).toMatch(
+      /^\w+ must be a time .*\[Europe\/Paris\], got "2026-03-02T09:00:00 01:00"$/,
+    );
 });
 
 test("a path without this method names its methods", async () => {

@@ -9,7 +9,7 @@ import { STATES } from "../answers/jobs.ts";
 import { type ExportPart, exportPart } from "../answers/many-jobs.ts";
 import { decodeTableCursor, encodeTableCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
-import { bound } from "../instants.ts";
+import { queriedBound } from "../instants.ts";
 import { jobJson } from "../job-json.ts";
 import { problemOf } from "../problem.ts";
 import { route } from "../route.ts";
@@ -17,8 +17,8 @@ import { route } from "../route.ts";
 const query = z.strictObject({
   topic: z.exactOptional(topic),
   state: z.exactOptional(z.enum(STATES)),
-  from: z.exactOptional(bound),
-  to: z.exactOptional(bound),
+  from: z.exactOptional(queriedBound),
+  to: z.exactOptional(queriedBound),
   limit: z._default(digits(1, BULK_JOBS), PAGE_JOBS),
   cursor: z.exactOptional(z.string()),
 });

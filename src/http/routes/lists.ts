@@ -12,7 +12,7 @@ import { type ForecastJson, forecast as forecastAnswer } from "../answers/foreca
 import { jobPage, STATES } from "../answers/jobs.ts";
 import { decodeListCursor, encodeListCursor, tie, untie } from "../cursors.ts";
 import { digits, topic } from "../fields.ts";
-import { bound } from "../instants.ts";
+import { queriedBound } from "../instants.ts";
 import { summaryOf, waitJson } from "../job-json.ts";
 import { filters } from "../job-options.ts";
 import { rangeOf } from "../range.ts";
@@ -20,8 +20,8 @@ import { route } from "../route.ts";
 
 const range = {
   topic: z.exactOptional(topic),
-  from: z.exactOptional(bound),
-  to: z.exactOptional(bound),
+  from: z.exactOptional(queriedBound),
+  to: z.exactOptional(queriedBound),
 };
 
 const listQuery = z.strictObject({
