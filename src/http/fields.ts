@@ -95,6 +95,9 @@ export const ifMatch = z
     }),
   );
 
+/** The error text for a number that is too great. */
+const orMilliseconds = (rule: string) => `${rule} (did you mean milliseconds?)`;
+
 const DURATION_RULE = `must be seconds (0 or more) or a string such as "90s", "1h30m" or "7d", at most ${LONGEST_DELAY / DAY} days`;
 
 // Each schema of a duration names this one, so generated code has a name for the text too.
@@ -110,7 +113,9 @@ function durationWithin(least: z.core.$ZodCheck<number>, most: number, rule: str
   return z.pipe(
     z.union(
       [
-        z.number({ error: DURATION_RULE }).check(least, z.maximum(most / 1000, { error: rule })),
+        z
+          .number({ error: DURATION_RULE })
+          .check(least, z.maximum(most / 1000, { error: orMilliseconds(rule) })),
         durationText,
       ],
       { error: DURATION_RULE },
@@ -145,8 +150,8 @@ const shiftText = request(
 const shiftSeconds = z
   .number({ error: SHIFT_RULE })
   .check(
-    z.minimum(-LONGEST_DELAY / 1000, { error: SHIFT_RULE }),
-    z.maximum(LONGEST_DELAY / 1000, { error: SHIFT_RULE }),
+    z.minimum(-LONGEST_DELAY / 1000, { error: orMilliseconds(SHIFT_RULE) }),
+    z.maximum(LONGEST_DELAY / 1000, { error: orMilliseconds(SHIFT_RULE) }),
   );
 /** By how much to move a job, in ms: below 0 if earlier. */
 export const shift = request(

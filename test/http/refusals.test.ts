@@ -319,6 +319,25 @@ test("a + that a URL turned into a space is named", async () => {
   );
 });
 
+test("for a number of seconds that is too great the refusal asks if milliseconds were meant", async () => {
+  const { call } = createApi();
+  const cases = [
+    ["/jobs", { ...job, delay: 1_800_000_000 }, "delay", "at most 3660 days"],
+    ["/jobs", { ...job, spread: 1_800_000 }, "spread", "at most 1 day"],
+    ["/jobs", { ...job, expiresAfter: 1_800_000_000 }, "expiresAfter", "at most 3660 days"],
+    ["/jobs/bulk", { action: "move", topic: "orders", shift: -1_800_000_000 }, "shift", "at most 3660 days"],
+  ] as const;
+  for (const [path, body, field, most] of cases) {
+    const { status, json } = await call("POST", path, { body });
+    const text = new RegExp(`^${field} must be .*${most} \\(did you mean milliseconds\\?\\), got -?\\d+$`);
+    expect({ status, detail: json.detail }).toEqual({ status: 400, detail: expect.stringMatching(text) });
+  }
+  for (const delay of ["3661d", -1])
+    expect((await call("POST", "/jobs", { body: { ...job, delay } })).json.detail).not.toContain(
+      "milliseconds",
+    );
+});
+
 test("for a time in a body no URL is named", async () => {
   const { call } = createApi();
   const cases = [
