@@ -153,13 +153,21 @@ export function judgeTopics(topics: readonly ExaminedTopic[]): Check[] {
     ];
   });
   if (troubles.length > 0) return troubles;
-  const found = `${many(topics.length, "topic")}, no dead jobs${sampledText(topics)}`;
+  const found = `${many(topics.length, "topic")}, no dead jobs${lateText(topics)}${sampledText(topics)}`;
   return [{ check: "topics", result: "ok", found }];
 }
 
 function judgePause({ topic, pause }: TopicReport): Pick<Check, "found" | "todo">[] {
   if (pause?.state !== "paused") return [];
   return [{ found: `paused since ${pause.since}${pausedBy(pause)}`, todo: `minutehand resume ${topic}` }];
+}
+
+/** Counts the late jobs that are no trouble yet. */
+function lateText(topics: readonly TopicReport[]): string {
+  const late = topics.flatMap(lateIn);
+  const count = late.reduce((sum, one) => sum + one.count, 0);
+  if (count === 0) return "";
+  return late.some(({ atLeast }) => atLeast) ? `, at least ${count} late` : `, ${count} late`;
 }
 
 /** Says that a late job may be missing, if the API has not looked at all jobs. The API of an earlier version counts none. */
