@@ -644,6 +644,43 @@ describe("tsconfig.json", () => {
     );
   });
 
+  describe("of a project with Vitest", () => {
+    const hint =
+      'Add to compilerOptions in tsconfig.json, because tsc would report errors in the types of vitest:\n\n  "skipLibCheck": true\n';
+    const outWith = async (settings: string, devDependencies = {}) => {
+      const packages = { typescript: "~5.9.3", vitest: "^5", ...devDependencies };
+      write("package.json", JSON.stringify({ devDependencies: packages }));
+      write("tsconfig.json", settings);
+      const { out } = await init("refund");
+      return out;
+    };
+
+    test.each([
+      '{ "compilerOptions": { "module": "commonjs" } }',
+      '{ "compilerOptions": { "module": "esnext", "moduleResolution": "node" } }',
+      '{ "compilerOptions": { "moduleResolution": "node10", "skipLibCheck": false } }',
+      "{}",
+    ])("init says that %j lacks skipLibCheck", async (settings) => {
+      expect(await outWith(settings)).toContain(hint);
+    });
+
+    test.each([
+      ["has skipLibCheck", '{ "compilerOptions": { "module": "commonjs", "skipLibCheck": true } }', {}],
+      ["may inherit it", '{ "extends": "./base.json" }', {}],
+      ["is unclear", "{ mine }", {}],
+      ["reads exports", '{ "compilerOptions": { "module": "NodeNext" } }', {}],
+      [
+        "reads exports for a bundler",
+        '{ "compilerOptions": { "module": "esnext", "moduleResolution": "bundler" } }',
+        {},
+      ],
+      ["is for TypeScript 6", '{ "compilerOptions": { "module": "commonjs" } }', { typescript: "^6" }],
+      ["has another runner", "{}", { vitest: undefined }],
+    ])("init says nothing if the file %s", async (_, settings, devDependencies) => {
+      expect(await outWith(settings, devDependencies)).not.toContain("skipLibCheck");
+    });
+  });
+
   test.each(["{ mine }", "[]"])("%j is left, and the line is printed", async (text) => {
     write("tsconfig.json", text);
     const { out } = await init("refund");

@@ -18,7 +18,10 @@ import { queueFileOf, withHandlers, withTopics } from "./further-topics.ts";
 import { withValues } from "./json-text.ts";
 import { JEST_TRANSFORM, type Manifest, withMissing } from "./manifest.ts";
 import { type Asked, type Folder, type Project, projectOf, stackFileOf } from "./project.ts";
-import { TS_IMPORTS, withIgnored, withTsImports, withTypes } from "./settings.ts";
+import { checksWithoutExports, TS_IMPORTS, withIgnored, withTsImports, withTypes } from "./settings.ts";
+
+const WHERE_TO_SKIP =
+  "compilerOptions in tsconfig.json, because tsc would report errors in the types of vitest";
 
 export type Plan = {
   readonly project: Project;
@@ -140,8 +143,12 @@ function settingsFiles({ read }: Folder, project: Project): Record<string, strin
 function changedSettings(settings: string, project: Project): string {
   const withImports = (project.module === "esm" ? withTsImports(settings) : undefined) ?? settings;
   // Before version 6 the compiler takes all installed types, and a list would take the others away.
-  const takesAll = /^\D*[1-5](\.|$)/.test(project.packages.typescript ?? "");
-  return takesAll ? withImports : withTypes(withImports, typesOf(project));
+  return isBefore6(project) ? withImports : withTypes(withImports, typesOf(project));
+}
+
+/** Whether the project's compiler is older than TypeScript 6. */
+function isBefore6({ packages }: Project): boolean {
+  return /^\D*[1-5](\.|$)/.test(packages.typescript ?? "");
 }
 
 /** What an existing file lacks, and the user has to add. */
@@ -151,7 +158,7 @@ function linesToAdd(
   project: Project,
   extended: Readonly<Record<string, string>>,
 ): Plan["add"] {
-  const { isNewApp, jobs, module } = project;
+  const { isNewApp, jobs, module, runner } = project;
   const topicsPath = `${jobs}/topics.ts`;
   const declared = folder.read(topicsPath);
   const undeclared = declared === undefined ? [] : topics.filter((topic) => !declares(declared, topic));
@@ -164,6 +171,7 @@ function linesToAdd(
       : undeclared.flatMap((topic) => [`topics: { "${topic}": {} }`, handlerLine(topic, project)]);
   const settings = folder.read("tsconfig.json");
   const isUnclear = settings !== undefined && module === "esm" && withTsImports(settings) === undefined;
+  const failsInVitest = runner === "vitest" && isBefore6(project) && checksWithoutExports(settings ?? "");
   return [
     ...(isNewApp || toApp.length === 0 || (queueFile ?? "") in extended
       ? []
@@ -175,6 +183,7 @@ function linesToAdd(
       ? [{ to: "the configuration of Jest", lines: [`transform: ${JSON.stringify(JEST_TRANSFORM)}`] }]
       : []),
     ...(isUnclear ? [{ to: "compilerOptions in tsconfig.json", lines: [`"${TS_IMPORTS}": true`] }] : []),
+    ...(failsInVitest ? [{ to: WHERE_TO_SKIP, lines: ['"skipLibCheck": true'] }] : []),
   ];
 }
 

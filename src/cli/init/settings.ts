@@ -26,6 +26,17 @@ export function withTypes(text: string, types: readonly string[]): string {
   return withOption(text, "types", types, isSet) ?? text;
 }
 
+/**
+ * Whether a compiler before TypeScript 6 checks the types of packages, but does not read the `exports` by which they import each other. With
+ * `extends`, or in a text that is not clear, nobody knows.
+ */
+export function checksWithoutExports(text: string): boolean {
+  const { extends: base, compilerOptions = {} } = parsed(text) ?? { extends: "unclear" };
+  const { module, moduleResolution = module, skipLibCheck } = compilerOptions;
+  const readsExports = /^(node(16|18|20|next)|bundler|preserve)$/i.test(String(moduleResolution));
+  return base === undefined && skipLibCheck !== true && !readsExports;
+}
+
 function withOption(
   text: string,
   option: string,
