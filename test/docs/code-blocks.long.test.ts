@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -83,6 +83,9 @@ for (const { name, path } of written.filter(({ isTest }) => isTest)) {
   describe(name, async () => {
     // Its own tests become tests of this file.
     await import(path);
+    // The blocks after it import the module that it mocks, and not the mock.
+    for (const [, mocked = ""] of readFileSync(path, "utf8").matchAll(/vi\.mock\("(.+?)"/g))
+      vi.doUnmock(join(dirname(path), mocked));
   });
 }
 
