@@ -7,10 +7,11 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { freePort } from "../../local/processes/free-port.ts";
 import { serveApi } from "../cli/served-api.ts";
 import { HANG_MS } from "../patience.ts";
-import { createApi } from "../support/api.ts";
+import { type Api, createApi } from "../support/api.ts";
 import { expectSigned, serveGateway } from "../support/gateway.ts";
 import { botocoreTest, pythonTest } from "../support/python.ts";
-import { createWorld } from "../support/world.ts";
+import { serveInTrouble } from "../support/troubled-api.ts";
+import { createWorld, MINUTE } from "../support/world.ts";
 import { blocksOf, ROOT, readPage } from "./blocks.ts";
 
 const PAGE = "docs/guides/any-language.md";
@@ -18,14 +19,14 @@ const PAGE = "docs/guides/any-language.md";
 /** What the page needs of packages that a machine may not have. */
 const STAND_INS = {
   "requests.py": `
-import json, urllib.request
+import json, urllib.error, urllib.request
 
 class Answer:
     def __init__(self, response):
-        self.status, self.text = response.status, response.read()
+        self.status_code, self.text = response.status, response.read()
 
     def raise_for_status(self):
-        assert 200 <= self.status < 300
+        assert 200 <= self.status_code < 300, self.status_code
 
     def json(self):
         return json.loads(self.text)
@@ -39,7 +40,10 @@ def send(method, url, body, auth=lambda call: call):
     call.body = None if body is None else json.dumps(body).encode()
     call = auth(call)
     request = urllib.request.Request(call.url, call.body, call.headers, method=method)
-    return Answer(urllib.request.urlopen(request, timeout=600))
+    try:
+        return Answer(urllib.request.urlopen(request, timeout=600))
+    except urllib.error.HTTPError as error:
+        return Answer(error)
 
 def post(url, json, timeout, **auth):
     return send("POST", url, json, **auth)
@@ -136,6 +140,40 @@ botocoreTest("the page's Python files a job and cancels it by its key", async ()
   expect(stdout).toBe(`${json.id} is due at ${json.dueAt}\ncancelled\n`);
   expect(api.authorizations).toEqual([undefined, undefined]);
 });
+
+/** What becomes of the job between the page's two calls, and what the page's Python prints of it. */
+const TOO_LATE: [code: string, finish: (api: Api) => Promise<unknown>][] = [
+  ["job-running", async ({ receive }) => receive("thumbnail")],
+  [
+    "job-finished",
+    async ({ call, receive }) => {
+      const { receipt } = await receive("thumbnail");
+      return call("POST", "/topics/thumbnail/finish", { body: { receipt } });
+    },
+  ],
+];
+
+for (const [code, run] of TOO_LATE)
+  botocoreTest(`the page's Python says ${code} if its cancel comes too late`, async () => {
+    const api = apiOf();
+    const due = async () => {
+      await api.world.pass(31 * MINUTE);
+      await run(api);
+    };
+    await using served = await serveInTrouble([undefined, due], api);
+    expect(await python(FILE_JOB, { URL: served.url })).toMatch(new RegExp(`\n${code}\n$`));
+  });
+
+botocoreTest(
+  "the page's Python says that there is no job to cancel, and raises each other refusal",
+  async () => {
+    const refused = (status: number, code: string) => ({ status, body: JSON.stringify({ code }) });
+    await using none = await serveInTrouble([undefined, refused(404, "job-not-found")], apiOf());
+    expect(await python(FILE_JOB, { URL: none.url })).toMatch(/\njob-not-found\n$/);
+    await using away = await serveInTrouble([undefined, refused(503, "unavailable")], apiOf());
+    await expect(python(FILE_JOB, { URL: away.url })).rejects.toThrow(/AssertionError: 503/);
+  },
+);
 
 botocoreTest("the page's Python signs on AWS", async () => {
   await using gateway = await serveGateway(apiOf());
