@@ -7,6 +7,7 @@ import { readCall } from "./read-call.ts";
 import type { Bindings, Decision, HttpAnswer, HttpRequest, Route, Service } from "./route.ts";
 
 const RETRY_AFTER_SECONDS = 2;
+const BY_KEY = "/topics/{topic}/jobs/{key}";
 
 /** Every answer that is not a success is problem details (RFC 9457). */
 export type App = (request: HttpRequest, bindings?: Bindings) => Promise<HttpAnswer>;
@@ -86,7 +87,11 @@ function parametersOf(path: string): number {
 
 function methodNotAllowed(path: string, method: string, routes: readonly Route[]): HttpAnswer {
   const allow = routes.map((route) => route.method).join(", ");
-  const detail = `the method of ${path} must be one of ${allow}, got ${method}`;
+  const way =
+    method === "PATCH" && path === BY_KEY
+      ? "; to change the job of a key, GET its id, and PATCH /jobs/{id}"
+      : "";
+  const detail = `the method of ${path} must be one of ${allow}, got ${method}${way}`;
   return problemAnswer(problem("method-not-allowed", detail), { allow });
 }
 

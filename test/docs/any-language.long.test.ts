@@ -34,9 +34,9 @@ class Answer:
 class Call:
     pass
 
-def send(method, url, body, auth=lambda call: call):
+def send(method, url, body, auth=lambda call: call, headers={}):
     call = Call()
-    call.method, call.url, call.headers = method, url, {"content-type": "application/json"}
+    call.method, call.url, call.headers = method, url, {"content-type": "application/json", **headers}
     call.body = None if body is None else json.dumps(body).encode()
     call = auth(call)
     request = urllib.request.Request(call.url, call.body, call.headers, method=method)
@@ -48,8 +48,11 @@ def send(method, url, body, auth=lambda call: call):
 def post(url, json, timeout, **auth):
     return send("POST", url, json, **auth)
 
-def get(url, timeout):
-    return send("GET", url, None)
+def patch(url, json, headers, timeout, **auth):
+    return send("PATCH", url, json, headers=headers, **auth)
+
+def get(url, timeout, **auth):
+    return send("GET", url, None, **auth)
 
 def delete(url, timeout, **auth):
     return send("DELETE", url, None, **auth)
@@ -181,6 +184,33 @@ botocoreTest("the page's Python signs on AWS", async () => {
   expect(printed).toMatch(/\ncancelled\n$/);
   expect(gateway.received.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
   for (const call of gateway.received) expectSigned(call);
+});
+
+const POSTPONE = `
+from datetime import timedelta
+from postpone_job import postpone
+print(postpone("thumbnail", "dog.png", timedelta(hours=1))["dueAt"])
+`;
+
+botocoreTest(
+  "the page's Python moves a job by key from the time that it has, also if somebody else moves it in between",
+  async () => {
+    const api = apiOf();
+    const job = { topic: "thumbnail", key: "dog.png", dueAt: "2026-03-01T12:00:00Z" };
+    const { id } = await api.file(job);
+    const moved = () => api.call("PATCH", `/jobs/${id}`, { body: { dueAt: "2026-03-01T14:00:00Z" } });
+    await using served = await serveInTrouble([undefined, moved], api);
+    expect(await python(POSTPONE, { URL: served.url })).toBe("2026-03-01T15:00:00.000Z\n");
+    expect(served.received.map(({ method }) => method)).toEqual(["GET", "PATCH", "GET", "PATCH"]);
+  },
+);
+
+botocoreTest("the page's Python does not move a job that has ended", async () => {
+  const api = apiOf();
+  await api.file({ topic: "thumbnail", key: "dog.png", delay: "30m" });
+  const cancelled = () => api.call("DELETE", "/topics/thumbnail/jobs/dog.png");
+  await using served = await serveInTrouble([undefined, cancelled], api);
+  await expect(python(POSTPONE, { URL: served.url })).rejects.toThrow(/AssertionError: 409/);
 });
 
 botocoreTest("the page's Python signs for AWS_REGION at a domain name of one's own", async () => {

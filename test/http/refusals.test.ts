@@ -358,6 +358,17 @@ test("a path without this method names its methods", async () => {
   expect((await call("HEAD", "/nowhere")).status).toBe(404);
 });
 
+test("a PATCH by key names the two calls that change the job of a key", async () => {
+  const { call } = createApi();
+  const refused = async (method: string, path: string) => (await call(method, path)).json.detail;
+  expect(await refused("PATCH", "/topics/work/jobs/order-17")).toBe(
+    "the method of /topics/{topic}/jobs/{key} must be one of PUT, GET, DELETE, got PATCH; " +
+      "to change the job of a key, GET its id, and PATCH /jobs/{id}",
+  );
+  expect(await refused("POST", "/topics/work/jobs/order-17")).toMatch(/, got POST$/);
+  expect(await refused("PATCH", "/jobs/batch")).toMatch(/, got PATCH$/);
+});
+
 test("a request with each field at its limit is accepted", async () => {
   const { call } = createApi();
   const body = {
