@@ -19,7 +19,7 @@ const PAGE = "docs/guides/any-language.md";
 /** What the page needs of packages that a machine may not have. */
 const STAND_INS = {
   "requests.py": `
-import json, urllib.error, urllib.request
+import json, urllib.error, urllib.parse, urllib.request
 
 class Answer:
     def __init__(self, response):
@@ -54,8 +54,9 @@ def patch(url, json, headers, timeout, **auth):
 def get(url, timeout, **auth):
     return send("GET", url, None, **auth)
 
-def delete(url, timeout, **auth):
-    return send("DELETE", url, None, **auth)
+def delete(url, timeout, params=None, **auth):
+    query = "?" + urllib.parse.urlencode(params) if params else ""
+    return send("DELETE", url + query, None, **auth)
 `,
   // A route in it reads `flask.request`, which `werkzeug` sets.
   "flask.py": `
@@ -66,6 +67,21 @@ request = Request()
 
 class Flask:
     def __init__(self, name):
+        self.routes = {}
+
+    def post(self, path):
+        return lambda route: self.routes.setdefault(path, route)
+`,
+  "fastapi.py": `
+class Request:
+    pass
+
+class Response:
+    def __init__(self, status_code):
+        self.status_code = status_code
+
+class FastAPI:
+    def __init__(self):
         self.routes = {}
 
     def post(self, path):
@@ -186,6 +202,46 @@ botocoreTest("the page's Python signs on AWS", async () => {
   for (const call of gateway.received) expectSigned(call);
 });
 
+botocoreTest("the page's Python signs a space in the query, which requests writes as +", async () => {
+  const api = apiOf();
+  const { id } = await api.file({ topic: "thumbnail", delay: "30m" });
+  await using gateway = await serveGateway(api);
+  const program = `
+import os, requests
+from signed import signed
+params = {"reason": "paid by phone + mail"}
+print(requests.delete(os.environ["URL"], params=params, auth=signed, timeout=30).json()["state"])
+`;
+  const url = `${gateway.url}/jobs/${id}`;
+  expect(await python(program, { ...gateway.env, URL: url })).toBe("cancelled\n");
+  expect(gateway.received).toMatchObject([{ path: `${url}?reason=paid%20by%20phone%20%2B%20mail` }]);
+  for (const call of gateway.received) expectSigned(call);
+});
+
+botocoreTest("the page's Python signs a call of httpx as one of requests", async () => {
+  const program = `
+from signed import signed
+class Url:
+    def __init__(self, text):
+        self.text = text
+    def __str__(self):
+        return self.text
+url = "https://a1b2c3.execute-api.eu-central-1.amazonaws.com/jobs?reason=paid+by+phone"
+class OfRequests:
+    method, url, headers, body = "POST", url, {}, b"{}"
+class OfHttpx:
+    method, url, headers, content = "POST", Url(url), {}, b"{}"
+calls = [signed(OfRequests), signed(OfHttpx)]
+for call in calls:
+    print(call.url)
+print(len({call.headers["Authorization"].split("Signature=")[1] for call in calls}))
+`;
+  const key = { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret" };
+  const [one, other, signatures] = (await python(program, key)).split("\n");
+  expect(one).toMatch(/\/jobs\?reason=paid%20by%20phone$/);
+  expect([other, signatures]).toEqual([one, "1"]);
+});
+
 const POSTPONE = `
 from datetime import timedelta
 from postpone_job import postpone
@@ -236,6 +292,22 @@ for signature in (app.webhook.sign(headers, text), "v1,forged"):
     print(app.app.routes["/jobs"]())
 `;
   expect(await python(calls)).toBe("close order 17\n('', 204)\n('', 401)\n");
+});
+
+pythonTest("the page's route of FastAPI does the same", async () => {
+  const calls = `
+import asyncio, fastapi_app, fastapi
+text = b'{"orderId": "17"}'
+headers = {"webhook-id": "1", "webhook-timestamp": "2"}
+request = fastapi.Request()
+async def body():
+    return text
+request.body = body
+for signature in (fastapi_app.webhook.sign(headers, text), "v1,forged"):
+    request.headers = {**headers, "webhook-signature": signature}
+    print(asyncio.run(fastapi_app.app.routes["/jobs"](request)).status_code)
+`;
+  expect(await python(calls)).toBe("close order 17\n204\n401\n");
 });
 
 pythonTest("the page's function asks for a retry until the order is paid", async () => {

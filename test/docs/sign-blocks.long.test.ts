@@ -44,6 +44,21 @@ botocoreTest("the page's Python signs", () => play("python", "sign.py", () => ["
 
 rubyTest("the page's Ruby signs", () => play("ruby", "minutehand.rb", () => ["ruby", "minutehand.rb"]));
 
+rubyTest("the page's Ruby signs a space in the query, which encode_www_form writes as +", async () => {
+  const api = createApi(createWorld({ topics: { "order-timeout": {} } }));
+  const { id } = await api.file({ topic: "order-timeout" });
+  await using gateway = await serveGateway(api);
+  const [text = ""] =
+    blocks()
+      .find((block) => block.page === PAGE && block.kind === "ruby")
+      ?.text.split("if $PROGRAM_NAME") ?? [];
+  const cancel = `call("DELETE", "/jobs/${id}?" + URI.encode_www_form(reason: "paid by phone"))`;
+  const env = { ...process.env, ...gateway.env, URL: gateway.url };
+  await promisify(execFile)("ruby", ["-e", text + cancel], { env });
+  expect(gateway.received).toMatchObject([{ path: `${gateway.url}/jobs/${id}?reason=paid%20by%20phone` }]);
+  for (const call of gateway.received) expectSigned(call);
+});
+
 goTest("the page's Go signs", () =>
   play("go", "main.go", (folder) => {
     for (const name of ["go.mod", "go.sum"]) cpSync(join(ROOT, "examples", "go", name), join(folder, name));

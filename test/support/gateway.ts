@@ -40,7 +40,9 @@ export async function serveGateway({ app }: Api): Promise<Gateway> {
 /** Fails unless the signature of a call is right. */
 export function expectSigned({ method, path, headers, body }: Received): void {
   const sent = new Headers(Object.entries(headers) as [string, string][]);
-  const call = { method, path: new URL(path).pathname, query: "", host: HOST, headers: sent, body };
+  const { pathname, searchParams } = new URL(path);
+  const query = [...searchParams].map((pair) => pair.map(encodeURIComponent).join("=")).sort();
+  const call = { method, path: pathname, query: query.join("&"), host: HOST, headers: sent, body };
   const signature = signatureOf(call, { secretAccessKey: SECRET, region: "eu-central-1" });
   const authorization = sent.get("authorization");
   expect(authorization).toContain(`Signature=${signature}`);
