@@ -1,5 +1,7 @@
 /**
- * Pulls the jobs of a topic, `thumbnail` by default, over HTTP: node pull/worker.ts [URL] [TOPIC] [--once]
+ * Pulls the jobs of a topic, `thumbnail` by default, over HTTP: node pull/worker.ts [TOPIC] [--once]
+ *
+ * MINUTEHAND_URL is the address of the API. Without it, the worker calls the local stack.
  *
  * To stop the worker, send it SIGTERM. Its last `receive` ends, which takes up to 20 seconds, and so does a job that still comes.
  */
@@ -7,8 +9,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type PulledJob, pull } from "minutehand/client";
 import type { Topics } from "../topics.ts";
 
-const given = process.argv.slice(2).filter((argument) => argument !== "--once");
-const [url = process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500", topic = "thumbnail"] = given;
+const [topic = "thumbnail"] = process.argv.slice(2).filter((argument) => argument !== "--once");
+const url = process.env.MINUTEHAND_URL ?? "http://127.0.0.1:4500";
 const stop = new AbortController();
 process.once("SIGTERM", () => stop.abort());
 
@@ -20,6 +22,7 @@ async function makeThumbnail({ body, attempt }: PulledJob<Topics["thumbnail"]>, 
   console.log(`${body.image} at ${body.width} px, attempt ${attempt}`);
 }
 
+console.error(`waits for jobs of ${topic} at ${url}`);
 await pull(
   createClient<Record<string, Topics["thumbnail"]>>({ url }),
   topic,

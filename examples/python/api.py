@@ -45,7 +45,7 @@ def call(url, method, path, body=None, key=None, go_on=lambda tries: True):
     pause, tries = FIRST_PAUSE, 0
     while True:
         try:
-            return send(url, method, path, body, key)
+            answer = send(url, method, path, body, key)
         except TROUBLES as error:
             is_answer = isinstance(error, Refused)
             if is_answer and error.status < 500 and error.status != 429:
@@ -55,6 +55,10 @@ def call(url, method, path, body=None, key=None, go_on=lambda tries: True):
                 raise
             wait = wait_of(error.headers, pause) if is_answer else pause
             print(f"{path}: {error}; again in {wait} s", file=sys.stderr, flush=True)
+        else:
+            if tries > 0:
+                print(f"{path}: the API answers again", file=sys.stderr, flush=True)
+            return answer
         time.sleep(wait)
         pause = min(pause * 2, LONGEST_PAUSE)
 

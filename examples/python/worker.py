@@ -1,9 +1,11 @@
-"""Pulls the jobs of a topic over HTTP, one at a time: python3 worker.py [URL] [TOPIC] [--once]. Without TOPIC: `thumbnail`
+"""Pulls the jobs of a topic over HTTP, one at a time: python3 worker.py [TOPIC] [--once]. Without TOPIC: `thumbnail`
+
+MINUTEHAND_URL is the address of the API. Without it, the worker calls the local stack.
 
 Other workers do not get the job until its lease ends. While a job runs, the worker extends its lease. If this worker dies, the lease
 ends and the run counts as a failed attempt.
 
-To stop the worker, send it SIGTERM. It lets its last `receive` end, which takes up to 20 seconds, runs the job if one still comes, and
+To stop the worker, send it SIGTERM. It lets its last `receive` end, which takes up to WAIT_SECONDS (20), runs the job if one still comes, and
 then ends. If you kill it at once, the job of that `receive` has no worker, and loses an attempt.
 """
 
@@ -16,9 +18,9 @@ import threading
 from api import TROUBLES, Refused, call
 
 ARGUMENTS = [argument for argument in sys.argv[1:] if argument != "--once"]
-URL = (ARGUMENTS[0] if ARGUMENTS else os.environ.get("MINUTEHAND_URL", "http://127.0.0.1:4500")).rstrip("/")
-TOPIC = ARGUMENTS[1] if len(ARGUMENTS) > 1 else "thumbnail"
-WAIT_SECONDS = 20
+URL = os.environ.get("MINUTEHAND_URL", "http://127.0.0.1:4500").rstrip("/")
+TOPIC = ARGUMENTS[0] if ARGUMENTS else "thumbnail"
+WAIT_SECONDS = int(os.environ.get("WAIT_SECONDS", "20"))
 # A lease ends after the topic's `ttr`, which is 30 seconds by default. Extend it well before.
 EXTEND_EVERY = float(os.environ.get("EXTEND_EVERY", "10"))
 EXTEND_BY = 30
@@ -107,6 +109,7 @@ def work(url, once):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, stop)
+    print(f"waits for jobs of {TOPIC} at {URL}", file=sys.stderr, flush=True)
     try:
         work(URL, "--once" in sys.argv)
     except Refused as error:

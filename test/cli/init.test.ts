@@ -722,7 +722,7 @@ describe("with --template", () => {
     });
     expect(out).toContain("npx minutehand local\n  npx minutehand enqueue refund --delay 5");
     expect(out).toContain("/topics/refund/receive ");
-    expect(out).toContain("python3 worker.py http://127.0.0.1:4500 refund");
+    expect(out).toContain("python3 worker.py refund");
     const deploy = join(folder, "deploy");
     expect((await type(undefined, ["template", "--out", "deploy"], { folder })).code).toBe(0);
     expect(existsSync(join(deploy, "template.json"))).toBe(true);

@@ -153,7 +153,7 @@ const apiOf = () => createApi(createWorld({ topics: { thumbnail: { consumer: "pu
 
 botocoreTest("the page's Python files a job and cancels it by its key", async () => {
   await using api = await serveApi(apiOf());
-  const stdout = await python(FILE_JOB, { URL: `${api.url}/` });
+  const stdout = await python(FILE_JOB, { MINUTEHAND_URL: `${api.url}/` });
   const { json } = await api.call("GET", "/topics/thumbnail/jobs/dog.png");
   expect(json).toMatchObject({ state: "cancelled", body: { image: "dog.png", width: 120 } });
   expect(stdout).toBe(`${json.id} is due at ${json.dueAt}\ncancelled\n`);
@@ -180,7 +180,7 @@ for (const [code, run] of TOO_LATE)
       await run(api);
     };
     await using served = await serveInTrouble([undefined, due], api);
-    expect(await python(FILE_JOB, { URL: served.url })).toMatch(new RegExp(`\n${code}\n$`));
+    expect(await python(FILE_JOB, { MINUTEHAND_URL: served.url })).toMatch(new RegExp(`\n${code}\n$`));
   });
 
 botocoreTest(
@@ -188,15 +188,15 @@ botocoreTest(
   async () => {
     const refused = (status: number, code: string) => ({ status, body: JSON.stringify({ code }) });
     await using none = await serveInTrouble([undefined, refused(404, "job-not-found")], apiOf());
-    expect(await python(FILE_JOB, { URL: none.url })).toMatch(/\njob-not-found\n$/);
+    expect(await python(FILE_JOB, { MINUTEHAND_URL: none.url })).toMatch(/\njob-not-found\n$/);
     await using away = await serveInTrouble([undefined, refused(503, "unavailable")], apiOf());
-    await expect(python(FILE_JOB, { URL: away.url })).rejects.toThrow(/AssertionError: 503/);
+    await expect(python(FILE_JOB, { MINUTEHAND_URL: away.url })).rejects.toThrow(/AssertionError: 503/);
   },
 );
 
 botocoreTest("the page's Python signs on AWS", async () => {
   await using gateway = await serveGateway(apiOf());
-  const printed = await python(FILE_JOB, { ...gateway.env, URL: gateway.url });
+  const printed = await python(FILE_JOB, { ...gateway.env, MINUTEHAND_URL: gateway.url });
   expect(printed).toMatch(/\ncancelled\n$/);
   expect(gateway.received.map(({ method }) => method)).toEqual(["POST", "DELETE"]);
   for (const call of gateway.received) expectSigned(call);
@@ -256,7 +256,7 @@ botocoreTest(
     const { id } = await api.file(job);
     const moved = () => api.call("PATCH", `/jobs/${id}`, { body: { dueAt: "2026-03-01T14:00:00Z" } });
     await using served = await serveInTrouble([undefined, moved], api);
-    expect(await python(POSTPONE, { URL: served.url })).toBe("2026-03-01T15:00:00.000Z\n");
+    expect(await python(POSTPONE, { MINUTEHAND_URL: served.url })).toBe("2026-03-01T15:00:00.000Z\n");
     expect(served.received.map(({ method }) => method)).toEqual(["GET", "PATCH", "GET", "PATCH"]);
   },
 );
@@ -266,7 +266,7 @@ botocoreTest("the page's Python does not move a job that has ended", async () =>
   await api.file({ topic: "thumbnail", key: "dog.png", delay: "30m" });
   const cancelled = () => api.call("DELETE", "/topics/thumbnail/jobs/dog.png");
   await using served = await serveInTrouble([undefined, cancelled], api);
-  await expect(python(POSTPONE, { URL: served.url })).rejects.toThrow(/AssertionError: 409/);
+  await expect(python(POSTPONE, { MINUTEHAND_URL: served.url })).rejects.toThrow(/AssertionError: 409/);
 });
 
 botocoreTest("the page's Python signs for AWS_REGION at a domain name of one's own", async () => {

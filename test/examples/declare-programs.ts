@@ -59,7 +59,7 @@ async function workOnce(
   const api = createApi(world);
   await using served = await serveInTrouble(troublesOf(api), api);
   const { id } = await world.file({ topic: "thumbnail", body: JSON.stringify(body) });
-  const end = await ended(start([...command("worker"), served.url, "--once"], env));
+  const end = await ended(start([...command("worker"), "--once"], { ...env, MINUTEHAND_URL: served.url }));
   const calls = served.received.map(({ path }) => path.replace("/topics/thumbnail/", ""));
   return { ...end, calls, id, job: await world.home(id) };
 }
@@ -67,6 +67,7 @@ async function workOnce(
 export function declareWorker(programs: Programs): void {
   declareRuns(programs);
   declareLeases(programs);
+  declareWait(programs);
   declareTroubles(programs);
   declareStop(programs);
   declareRedirect(programs);
@@ -93,12 +94,12 @@ export function declareRuns(programs: Programs): void {
     await api.world.file({ topic: "photo", body: JSON.stringify(BODY) });
     const [work, wrong] = await Promise.all(
       ["photo", "none"].map((topic) =>
-        ended(start([...programs.command("worker"), served.url, topic, "--once"])),
+        ended(start([...programs.command("worker"), topic, "--once"], { MINUTEHAND_URL: served.url })),
       ),
     );
     expect(work).toMatchObject({ printed: PRINTED, status: 0 });
     expect(wrong).toMatchObject({ printed: "", status: 1 });
-    expect(wrong?.told).toMatch(/^[^\n]*none[^\n]*\n$/);
+    expect(wrong?.told).toMatch(/^waits for jobs of none at http:[^\n]*\n[^\n]*none[^\n]*\n$/);
   });
 }
 
@@ -133,6 +134,17 @@ export function declareLeases(programs: Programs): void {
   });
 }
 
+function declareWait({ language, test, command }: Programs): void {
+  test(`the ${language} worker waits for WAIT_SECONDS in each receive`, async () => {
+    const api = apiOf();
+    await api.file({ topic: "thumbnail", delay: 0, body: BODY });
+    await using served = await serveInTrouble([], api);
+    const env = { MINUTEHAND_URL: served.url, WAIT_SECONDS: "3" };
+    expect(await ended(start([...command("worker"), "--once"], env))).toMatchObject({ status: 0 });
+    expect(JSON.parse(served.received[0]?.body ?? "")).toEqual({ max: 1, waitSeconds: 3 });
+  });
+}
+
 function declareTroubles(programs: Programs): void {
   const { language, test } = programs;
   test(`the ${language} worker goes on when the API is away for a while, and when a lease has ended`, async () => {
@@ -146,8 +158,10 @@ function declareTroubles(programs: Programs): void {
     const { printed, told, status, job } = await workOnce(programs, BODY, troublesOf);
     expect({ printed, status }).toEqual({ printed: PRINTED, status: 0 });
     expect(told.split("\n")).toEqual([
+      expect.stringMatching(/^waits for jobs of thumbnail at http:/),
       expect.stringMatching(/^.topics.thumbnail.receive: .*503.*; again in 0 s$/),
       expect.stringMatching(/^.topics.thumbnail.receive: .*; again in 0.4 s$/),
+      "/topics/thumbnail/receive: the API answers again",
       expect.stringMatching(/^.topics.thumbnail.finish: .*409.*; it took longer than its lease$/),
       "",
     ]);
@@ -162,8 +176,10 @@ function declareTroubles(programs: Programs): void {
     const { printed, told, status, job } = await workOnce(programs, BODY, () => troubles);
     expect({ printed, status }).toEqual({ printed: PRINTED, status: 0 });
     expect(told.split("\n")).toEqual([
+      expect.stringMatching(/^waits for jobs of thumbnail at http:/),
       expect.stringMatching(/^.topics.thumbnail.receive: .*503.*; again in 0.2 s$/),
       expect.stringMatching(/^.topics.thumbnail.receive: .*; again in 0.4 s$/),
+      "/topics/thumbnail/receive: the API answers again",
       "",
     ]);
     expect(job).toMatchObject({ state: "done", attempt: 1 });
@@ -182,8 +198,12 @@ export function declareStop({ language, test, command }: Programs): void {
       await world.file({ topic: "thumbnail", body: JSON.stringify(BODY) });
     };
     await using served = await serveInTrouble([arrived], api);
-    worker = start([...command("worker"), served.url]);
-    expect(await ended(worker)).toEqual({ printed: PRINTED, told: "", status: 0 });
+    worker = start([...command("worker")], { MINUTEHAND_URL: served.url });
+    expect(await ended(worker)).toEqual({
+      printed: PRINTED,
+      told: `waits for jobs of thumbnail at ${served.url}\n`,
+      status: 0,
+    });
     const homes = world.pool.items().filter((item) => "state" in item);
     expect(homes).toMatchObject([{ state: "done", attempt: 1 }]);
   });
@@ -192,10 +212,11 @@ export function declareStop({ language, test, command }: Programs): void {
 const NAMES = { image: "cat:1@2x.png", path: "/topics/thumbnail/jobs/cat%3A1%402x.png" };
 function produce(
   { command }: Programs,
+  url: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Ended> {
-  return ended(start([...command("producer"), ...args], env));
+  return ended(start([...command("producer"), ...args], { ...env, MINUTEHAND_URL: url }));
 }
 
 const apiOf = () => createApi(createWorld({ topics: { thumbnail: { consumer: "pull" } } }));
@@ -211,13 +232,13 @@ function declareCalls(programs: Programs): void {
   test(`the ${language} producer files one job although the first answer is lost, and cancels it`, async () => {
     const api = apiOf();
     await using served = await serveInTrouble(["cut after"], api);
-    const filed = await produce(programs, ["file", served.url, NAMES.image, "120", "30m"]);
+    const filed = await produce(programs, served.url, ["file", NAMES.image, "120", "30m"]);
     const { json } = await api.call("GET", NAMES.path);
     expect(filed).toMatchObject({ printed: `${json.id} is due at 2026-03-01T09:30:00.000Z\n`, status: 0 });
     expect(json).toMatchObject({ state: "scheduled", revision: 0, body: { image: NAMES.image, width: 120 } });
     const keys = served.received.map(({ headers }) => headers["idempotency-key"]);
     expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
-    expect(await produce(programs, ["cancel", served.url, NAMES.image])).toEqual({
+    expect(await produce(programs, served.url, ["cancel", NAMES.image])).toEqual({
       printed: "cancelled\n",
       told: "",
       status: 0,
@@ -230,7 +251,7 @@ function declareRefusals(programs: Programs): void {
   test(`the ${language} producer says why it cannot cancel a job`, async () => {
     const api = apiOf();
     await using served = await serveInTrouble([], api);
-    const cancel = () => produce(programs, ["cancel", served.url, NAMES.image]);
+    const cancel = () => produce(programs, served.url, ["cancel", NAMES.image]);
     expect(await cancel()).toMatchObject({ printed: "job-not-found\n", status: 0 });
     await api.file({ topic: "thumbnail", key: NAMES.image, delay: 0 });
     await api.receive("thumbnail");
@@ -240,13 +261,13 @@ function declareRefusals(programs: Programs): void {
   test(`the ${language} producer gives up after six tries, and at once if the call is refused`, async () => {
     const away: Trouble = { status: 503, headers: { "retry-after": "0" } };
     await using troubled = await serveInTrouble(Array(7).fill(away), apiOf());
-    expect(await produce(programs, ["cancel", troubled.url, NAMES.image])).toMatchObject({
+    expect(await produce(programs, troubled.url, ["cancel", NAMES.image])).toMatchObject({
       printed: "",
       status: 1,
     });
     expect(troubled.received).toHaveLength(6);
     await using served = await serveInTrouble([], apiOf());
-    const refused = await produce(programs, ["file", served.url, NAMES.image, "120", "soon"]);
+    const refused = await produce(programs, served.url, ["file", NAMES.image, "120", "soon"]);
     expect(refused).toMatchObject({
       printed: "",
       status: 1,
@@ -260,7 +281,7 @@ function declareRedirect({ language, test, command }: Programs): void {
   test(`the ${language} worker follows no redirect, which would turn its POST into a GET`, async () => {
     const moved: Trouble = { status: 302, headers: { location: "/health" } };
     await using served = await serveInTrouble([moved], apiOf());
-    const end = await ended(start([...command("worker"), served.url, "--once"]));
+    const end = await ended(start([...command("worker"), "--once"], { MINUTEHAND_URL: served.url }));
     expect(end).toMatchObject({ printed: "", status: 1, told: expect.stringContaining("302") });
     expect(served.received).toHaveLength(1);
   });
@@ -272,9 +293,9 @@ function declareSignature(programs: Programs): void {
   signatureTest(`the ${language} producer signs its calls of API Gateway`, async () => {
     await using gateway = await serveGateway(apiOf());
     const { env, url, received } = gateway;
-    const filed = await produce(programs, ["file", url, NAMES.image, "120", "30m"], env);
+    const filed = await produce(programs, url, ["file", NAMES.image, "120", "30m"], env);
     expect(filed).toMatchObject({ told: "", status: 0 });
-    expect(await produce(programs, ["cancel", url, NAMES.image], env)).toMatchObject({
+    expect(await produce(programs, url, ["cancel", NAMES.image], env)).toMatchObject({
       printed: "cancelled\n",
     });
     expect(received.map(({ method }) => method)).toEqual(["PUT", "DELETE"]);

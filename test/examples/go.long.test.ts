@@ -26,7 +26,7 @@ const programs: Programs = {
   signatureTest: goTest,
   command: (program) => [join(built, program)],
   widthError: "width must be more than 0, is 0",
-  lost: /^extend: .*409/,
+  lost: /^extend: .*409/m,
 };
 
 declareWorker(programs);

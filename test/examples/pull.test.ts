@@ -18,7 +18,7 @@ const programs: Programs = {
   command: (program) => [process.execPath, "--import", OWN_PACKAGE, join(FOLDER, `${program}.ts`)],
   widthError: "RangeError: width must be more than 0, is 0",
   lastError: "width must be more than 0, is 0 (examples/pull/worker.ts:",
-  lost: /^thumbnail: this receipt no longer holds the claim/,
+  lost: /^thumbnail: this receipt no longer holds the claim/m,
 };
 
 declareRuns(programs);

@@ -12,7 +12,7 @@ const programs: Programs = {
   signatureTest: botocoreTest,
   command: (program) => ["python3", join(FOLDER, `${program}.py`)],
   widthError: "ValueError: width must be more than 0, is 0",
-  lost: /^extend: .*409/,
+  lost: /^extend: .*409/m,
 };
 
 declareWorker(programs);

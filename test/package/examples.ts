@@ -87,19 +87,26 @@ async function playPrograms(
     python: (program: string) => ["python3", `${program}.py`] as const,
     go: (program: string) => ["go", "run", `./${program}`] as const,
   };
+  const called = { ...env, MINUTEHAND_URL: url };
   for (const [language, commandOf] of Object.entries(commands)) {
     const run = (program: string, ...more: readonly string[]): Promise<void> => {
       const [command, ...args] = [...commandOf(program), ...more];
-      return session.run({ name: `${language} ${program}`, command, args, cwd: join(cwd, language), env });
+      return session.run({
+        name: `${language} ${program}`,
+        command,
+        args,
+        cwd: join(cwd, language),
+        env: called,
+      });
     };
-    await run("producer", "file", url, `${language}.png`, "120", "1s");
+    await run("producer", "file", `${language}.png`, "120", "1s");
     const { id } = await client.get({ topic: "thumbnail", key: `${language}.png` });
-    await run("worker", url, "--once");
+    await run("worker", "--once");
     await until(client, id, "done");
   }
   const { id } = await client.enqueue("thumbnail", { image: "pull.png", width: 120 }, { delay: 1 });
-  const args = [join("pull", "worker.ts"), url, "--once"];
-  await session.run({ name: "TypeScript worker", command: process.execPath, args, cwd, env });
+  const args = [join("pull", "worker.ts"), "--once"];
+  await session.run({ name: "TypeScript worker", command: process.execPath, args, cwd, env: called });
   await until(client, id, "done");
 }
 

@@ -83,6 +83,9 @@ func (c *Client) Call(ctx context.Context, request Request, answer any) error {
 	for tries := 1; ; tries++ {
 		err := c.send(ctx, request, answer)
 		problem, refused := err.(*Problem)
+		if err == nil && tries > 1 {
+			fmt.Fprintf(os.Stderr, "%s: the API answers again\n", request.Path)
+		}
 		if err == nil || (refused && problem.Status < 500 && problem.Status != http.StatusTooManyRequests) {
 			return err
 		}

@@ -1,10 +1,13 @@
 // Files or cancels a job of topic `thumbnail` over HTTP:
 //
-//	go run ./producer file URL IMAGE WIDTH DELAY    # a DELAY such as 30m
-//	go run ./producer cancel URL IMAGE
+//	go run ./producer file IMAGE WIDTH DELAY    # a DELAY such as 30m
+//	go run ./producer cancel IMAGE
+//
+// MINUTEHAND_URL is the address of the API. Without it, the producer calls the local stack.
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -34,11 +37,11 @@ type job struct {
 
 func main() {
 	log.SetFlags(0)
-	if len(os.Args) < 4 {
-		log.Fatal("usage: producer file URL IMAGE WIDTH DELAY, or producer cancel URL IMAGE")
+	if len(os.Args) < 3 {
+		log.Fatal("usage: producer file IMAGE WIDTH DELAY, or producer cancel IMAGE")
 	}
-	command, rest := os.Args[1], os.Args[3:]
-	client, err := api.New(context.Background(), os.Args[2])
+	command, rest := os.Args[1], os.Args[2:]
+	client, err := api.New(context.Background(), cmp.Or(os.Getenv("MINUTEHAND_URL"), "http://127.0.0.1:4500"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,7 +61,7 @@ func main() {
 // The Idempotency-Key is drawn once, before the first try. So if the answer of a try is lost, the next try files no second job.
 func file(client *api.Client, arguments []string) (string, error) {
 	if len(arguments) != 3 {
-		return "", errors.New("usage: producer file URL IMAGE WIDTH DELAY")
+		return "", errors.New("usage: producer file IMAGE WIDTH DELAY")
 	}
 	image, delay := arguments[0], arguments[2]
 	width, err := strconv.Atoi(arguments[1])

@@ -1,9 +1,11 @@
-// Pulls the jobs of a topic over HTTP, one at a time: go run ./worker [URL] [TOPIC] [--once]. Without TOPIC: `thumbnail`
+// Pulls the jobs of a topic over HTTP, one at a time: go run ./worker [TOPIC] [--once]. Without TOPIC: `thumbnail`
+//
+// MINUTEHAND_URL is the address of the API. Without it, the worker calls the local stack.
 //
 // Other workers do not get the job until its lease ends. While a job runs, the worker extends its lease. If this worker dies, the lease
 // ends and the run counts as a failed attempt.
 //
-// To stop the worker, send it SIGTERM. It lets its last `receive` end, which takes up to 20 seconds, runs the job if one still comes,
+// To stop the worker, send it SIGTERM. It lets its last `receive` end, which takes up to WAIT_SECONDS (20), runs the job if one still comes,
 // and then ends. If you kill it at once, the job of that `receive` has no worker, and loses an attempt.
 package main
 
@@ -23,13 +25,12 @@ import (
 	"minutehand/examples/api"
 )
 
-const (
-	waitSeconds = 20
-	extendBy    = 30
-)
+const extendBy = 30
 
 // The path of the topic.
-var topic = "/topics/thumbnail"
+var topic string
+
+var waitFor = seconds("WAIT_SECONDS", 20*time.Second)
 
 // A lease ends after the topic's `ttr`, which is 30 seconds by default. Extend it well before.
 var extendEvery = seconds("EXTEND_EVERY", 10*time.Second)
@@ -51,10 +52,10 @@ func main() {
 	stopping, forget := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer forget()
 	arguments := slices.DeleteFunc(slices.Clone(os.Args[1:]), func(one string) bool { return one == "--once" })
-	url := cmp.Or(append(arguments, os.Getenv("MINUTEHAND_URL"))[0], "http://127.0.0.1:4500")
-	if len(arguments) > 1 {
-		topic = "/topics/" + arguments[1]
-	}
+	url := cmp.Or(os.Getenv("MINUTEHAND_URL"), "http://127.0.0.1:4500")
+	name := append(arguments, "thumbnail")[0]
+	topic = "/topics/" + name
+	log.Printf("waits for jobs of %s at %s", name, url)
 	client, err := api.New(context.Background(), url)
 	if err == nil {
 		err = work(client, stopping, slices.Contains(os.Args, "--once"))
@@ -87,7 +88,7 @@ func receive(client *api.Client, stopping context.Context) ([]job, error) {
 	var answer struct{ Jobs []job }
 	request := api.Request{
 		Method: "POST", Path: topic + "/receive",
-		Body: map[string]int{"max": 1, "waitSeconds": waitSeconds},
+		Body: map[string]any{"max": 1, "waitSeconds": waitFor.Seconds()},
 		GoOn: func(int) bool { return stopping.Err() == nil },
 	}
 	err := client.Call(context.Background(), request, &answer)

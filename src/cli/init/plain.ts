@@ -40,7 +40,7 @@ export function planPlain(topics: readonly string[], folder: Folder): PlainPlan 
       `${exec} minutehand enqueue ${topic} --delay 5 --body '{"image": "cat.png", "width": 120}'`,
       `curl http://127.0.0.1:4500/topics/${topic}/receive -d '{"waitSeconds": 20}'`,
       `cp ${EXAMPLES}/api.py ${EXAMPLES}/worker.py .    # a worker in Python: put your work into make_thumbnail`,
-      `python3 worker.py http://127.0.0.1:4500 ${topic}`,
+      `python3 worker.py ${topic}`,
     ],
   };
 }
