@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect } from "vitest";
-import { freePort } from "../../local/processes/free-port.ts";
 import { serveApi } from "../cli/served-api.ts";
 import { HANG_MS } from "../patience.ts";
 import { type Api, createApi } from "../support/api.ts";
@@ -323,13 +322,14 @@ pythonTest(
   "the page's pytest starts a stack and the page's routes, moves the clock, and ends both",
   async () => {
     const text = found.find((block) => block.text.startsWith("# test_jobs.py"))?.text ?? "";
-    const program = text.replace(/^PORT = 8001\b/m, `PORT = ${await freePort()}`);
+    for (const file of ["api.py", "worker.py"])
+      copyFileSync(join(ROOT, "examples/python", file), join(folder, file));
     const bin = join(folder, "node_modules/.bin");
     mkdirSync(bin, { recursive: true });
     const command = `#!/bin/sh\nexec ${process.execPath} ${join(ROOT, "src/cli/main.ts")} "$@"\n`;
     writeFileSync(join(bin, "minutehand"), command, { mode: 0o755 });
-    const tests = [...program.matchAll(/^def (test_\w+\(.*\)):$/gm)].map(([, call]) => call);
-    expect(tests).toHaveLength(2);
+    const tests = [...text.matchAll(/^def (test_\w+\(.*\)):$/gm)].map(([, call]) => call);
+    expect(tests).toHaveLength(3);
     const play = `
 started = globals()["url"]()
 url = next(started)
@@ -339,8 +339,9 @@ ${tests.join("\n")}
 next(served, None)
 next(started, None)
 print(url)`;
-    const printed = await python(`${program}\n${play}`);
+    const printed = await python(`${text}\n${play}`);
     expect(printed).toMatch(/^close order 1$/m);
+    expect(printed).toMatch(/^cat\.png at 120 px, attempt 1$/m);
     expect(printed).not.toContain("close order 2");
     expect(printed).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/m);
   },
