@@ -51,9 +51,11 @@ else the API at MINUTEHAND_URL, else http://127.0.0.1:4500.
 
 Environment variables: MINUTEHAND_URL, MINUTEHAND_TOKEN, NO_COLOR, and those of the AWS SDK.`;
 
-function hintFor(refusal: string, { options }: Command): string {
+function hintFor(refusal: string, { options, registeredArguments }: Command): string {
   if (!refusal.startsWith("error: unknown ")) return "";
   const [, name = ""] = /^error: unknown option '--([\w-]+)'$/.exec(refusal) ?? [];
+  if (registeredArguments.some((argument) => argument.name() === name))
+    return `: <${name}> is an argument, and no option: see --help`;
   const meant = NAMES_ELSEWHERE.get(camelCase(name)) ?? "";
   const option = options.find((one) => one.attributeName() === meant);
   return option === undefined ? ": see --help" : ` (Did you mean ${option.long}?): see --help`;

@@ -66,24 +66,29 @@ export const keyedJob = request(
 
 export type KeyedJobFields = z.output<typeof keyedJob>;
 
+const ARRAY_RULE = 'must be an object, or for several jobs {"jobs": […]} to /jobs/batch';
+
 export const newJob = request(
   "NewJob",
   z
-    .strictObject({
-      topic,
-      ...fields,
-      key: z.exactOptional(key),
-      onDuplicate: z.exactOptional(
-        request("OnDuplicate", z.enum(["reject", "keep", "replace", "postpone"])).check(
-          z.meta({ description: "Allowed with a `key` only." }),
+    .strictObject(
+      {
+        topic,
+        ...fields,
+        key: z.exactOptional(key),
+        onDuplicate: z.exactOptional(
+          request("OnDuplicate", z.enum(["reject", "keep", "replace", "postpone"])).check(
+            z.meta({ description: "Allowed with a `key` only." }),
+          ),
         ),
-      ),
-      maxDelay: z.exactOptional(
-        longDuration.check(
-          z.meta({ description: "Required with `onDuplicate: postpone`, and allowed only there." }),
+        maxDelay: z.exactOptional(
+          longDuration.check(
+            z.meta({ description: "Required with `onDuplicate: postpone`, and allowed only there." }),
+          ),
         ),
-      ),
-    })
+      },
+      { error: ({ input }) => (Array.isArray(input) ? ARRAY_RULE : undefined) },
+    )
     .check(
       z.refine(({ key, onDuplicate }) => onDuplicate === undefined || key !== undefined, {
         path: ["onDuplicate"],

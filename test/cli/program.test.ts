@@ -54,6 +54,10 @@ describe("a command line", () => {
       ["enqueue", "orders", "--body", "1", "--max-retries", "5"],
       "unknown option '--max-retries' (Did you mean --max-attempts?): see --help",
     ],
+    [
+      ["enqueue", "--topic", "orders", "--body", "1", "--delay", "5"],
+      "unknown option '--topic': <topic> is an argument, and no option: see --help",
+    ],
     [["topics", "--in", "5m"], "unknown option '--in': see --help"],
     [["get", "--shard", "1"], "unknown option '--shard': see --help"],
     [
