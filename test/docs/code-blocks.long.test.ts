@@ -1,13 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createTestQueue } from "../../src/testing/test-queue.ts";
 import { createApi } from "../support/api.ts";
 import { fetchApp } from "../support/fetch-app.ts";
 import { createWorld } from "../support/world.ts";
-import { type Block, blocks, fileOf, nameOf, ROOT } from "./blocks.ts";
+import { type Block, blocks, fileOf, nameOf, ROOT, readPage } from "./blocks.ts";
 
 /** Where the blocks become files: inside the repository, so that they find the package by its name. */
 const FOLDER = join(ROOT, "dist", "docs-blocks");
@@ -326,6 +327,48 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
     state: "scheduled",
   });
   expect(queue.jobs()).toHaveLength(3);
+});
+
+test("a row that the old poll runs while a table moves over is not run again, and a row that is filed is left to its job", async () => {
+  const { fileJob, fileMissing } = await programOf("polled-table", "rows.ts");
+  const page = readPage("docs/guides/from-polled-table.md");
+  const statement = (pattern: RegExp) =>
+    db.prepare(
+      (pattern.exec(page)?.[1] ?? "")
+        .replace("now()", "?")
+        .replace("…", "?")
+        .replace(/ FOR .*/, ""),
+    );
+  using db = new DatabaseSync(":memory:");
+  db.exec("CREATE TABLE orders (id, due_at, closed DEFAULT false, filed DEFAULT false)");
+  const select = statement(/`(SELECT id FROM orders WHERE due_at [^`]*)`/);
+  const finish = statement(/`(UPDATE orders SET closed [^`]*)`/);
+  const unfiled = statement(/: Promise<string\[\]>; \/\/ (SELECT .*)/);
+  const mark = db.prepare("UPDATE orders SET filed = true WHERE id = ?");
+  const ran: string[] = [];
+  const handler = ({ body }: { body: { orderId: string } }) => void ran.push(`job of ${body.orderId}`);
+  const queue = createTestQueue({ topics: { "order-timeout": { handler } } });
+  const idsOf = (found: object[]) => found.map((row) => (row as { id: string }).id);
+  const poll = (): void => {
+    for (const id of idsOf(select.all(queue.now().getTime()))) {
+      ran.push(`poll of ${id}`);
+      finish.run(id);
+    }
+  };
+  const dueAt = new Date(queue.now().getTime() + 60_000);
+  const file = marking({ dueAt, version: 1 }, (id) => mark.run(id));
+  const rows = { ...file, unfiled: async () => idsOf(unfiled.all()) };
+  for (const id of ["polled", "filed", "waiting"])
+    db.prepare("INSERT INTO orders (id, due_at) VALUES (?, ?)").run(
+      id,
+      id === "polled" ? 0 : dueAt.getTime(),
+    );
+  await fileJob(queue.client, rows, "filed");
+  poll();
+  await fileMissing(queue.client, rows);
+  await queue.advance("1h");
+  poll();
+  expect(ran).toEqual(["poll of polled", "job of filed", "job of waiting"]);
 });
 
 test("a change of a row whose job runs leaves the row to the poll, and the job that runs closes no order", async () => {
