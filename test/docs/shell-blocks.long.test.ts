@@ -121,7 +121,7 @@ const GIVEN = {
   ...{ DLQ_URL: "d", DLQ_ARN: "a", EVENTS_URL: "e", EVENTS_DLQ: "e", EVENTS_DLQ_ARN: "e" },
   ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
   ...{ SQS: "http://127.0.0.1:4501", SECRETS: "http://127.0.0.1:4502/key" },
-  ...{ SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v" },
+  ...{ SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v", alarms: "arn" },
 };
 
 let folder: string;
