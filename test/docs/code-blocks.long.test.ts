@@ -22,12 +22,15 @@ type Written = {
   readonly isTest: boolean;
 };
 
-/** Writes a block to a file in its page's folder, beside the stand-ins for modules that the page does not show. */
+/**
+ * Writes a block to a file in its page's folder, beside the stand-ins for modules that the page does not show. An app of `cdk init` is CommonJS,
+ * whose imports name no extension: here they get one.
+ */
 function write(block: Block): Written {
   const folder = join(FOLDER, block.page.replaceAll(/[/.]/g, "-"));
   const path = join(folder, fileOf(block) ?? `line-${block.line}.ts`);
   cpSync(join(import.meta.dirname, "stand-ins"), dirname(path), { recursive: true });
-  writeFileSync(path, block.text);
+  writeFileSync(path, block.text.replaceAll(/ from "(\.\.\/lib\/[\w-]+)"/g, ' from "$1.ts"'));
   return { name: nameOf(block), folder, path, isTest: block.text.includes('from "vitest"') };
 }
 
