@@ -332,21 +332,20 @@ test("the hourly poll of a table files a missing job once, and no row of a dead 
   expect(queue.jobs()).toHaveLength(3);
 });
 
+/** The first SQL statement of the guide that matches, as SQLite takes it. */
+function statementOf(pattern: RegExp): string {
+  const [, sql = ""] = pattern.exec(readPage("docs/guides/from-polled-table.md")) ?? [];
+  return sql.replace("now()", "?").replace("…", "?").replace(" FOR UPDATE SKIP LOCKED", "");
+}
+
 test("a row that the old poll runs while a table moves over is not run again, and a row that is filed is left to its job", async () => {
   const { fileJob, fileMissing } = await programOf("polled-table", "rows.ts");
-  const page = readPage("docs/guides/from-polled-table.md");
-  const statement = (pattern: RegExp) =>
-    db.prepare(
-      (pattern.exec(page)?.[1] ?? "")
-        .replace("now()", "?")
-        .replace("…", "?")
-        .replace(/ FOR .*/, ""),
-    );
   using db = new DatabaseSync(":memory:");
   db.exec("CREATE TABLE orders (id, due_at, closed DEFAULT false, filed DEFAULT false)");
-  const select = statement(/`(SELECT id FROM orders WHERE due_at [^`]*)`/);
-  const finish = statement(/`(UPDATE orders SET closed [^`]*)`/);
-  const unfiled = statement(/: Promise<string\[\]>; \/\/ (SELECT .*)/);
+  const select = db.prepare(statementOf(/`(SELECT id FROM orders WHERE due_at [^`]*)`/));
+  const finish = db.prepare(statementOf(/`(UPDATE orders SET closed [^`]*)`/));
+  const unfiled = db.prepare(statementOf(/: Promise<string\[\]>; \/\/ (SELECT .*)/));
+  const insert = db.prepare("INSERT INTO orders (id, due_at) VALUES (?, ?)");
   const mark = db.prepare("UPDATE orders SET filed = true WHERE id = ?");
   const ran: string[] = [];
   const handler = ({ body }: { body: { orderId: string } }) => void ran.push(`job of ${body.orderId}`);
@@ -361,11 +360,7 @@ test("a row that the old poll runs while a table moves over is not run again, an
   const dueAt = new Date(queue.now().getTime() + 60_000);
   const file = marking({ dueAt, version: 1 }, (id) => mark.run(id));
   const rows = { ...file, unfiled: async () => idsOf(unfiled.all()) };
-  for (const id of ["polled", "filed", "waiting"])
-    db.prepare("INSERT INTO orders (id, due_at) VALUES (?, ?)").run(
-      id,
-      id === "polled" ? 0 : dueAt.getTime(),
-    );
+  for (const id of ["polled", "filed", "waiting"]) insert.run(id, id === "polled" ? 0 : dueAt.getTime());
   await fileJob(queue.client, rows, "filed");
   poll();
   await fileMissing(queue.client, rows);
