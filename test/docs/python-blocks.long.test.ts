@@ -144,12 +144,14 @@ async function python(name: string, program: string, ...urls: readonly string[])
 const TOPICS = { "order-timeout": { consumer: "pull" } } as const;
 
 pythonTest(
-  "an order of the page's Python is filed once, and a cancel of its queued task revokes it",
+  "an order of the page's Python is filed once, and a cancel of its queued task, or while its webhook is called, revokes it",
   async () => {
     await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
     const { id } = await api.file({ topic: "order-timeout", key: "order-18", delay: 0 });
     const { receipt } = await api.receive("order-timeout");
     await api.call("POST", "/topics/order-timeout/finish", { body: { receipt } });
+    const { id: running } = await api.file({ topic: "order-timeout", key: "order-20", delay: 0 });
+    await api.receive("order-timeout");
     const program = `
 import json, sys
 from orders import order_paid, place_order
@@ -158,10 +160,11 @@ ids = [place_order(url, "17")["id"] for _ in range(2)]
 state = order_paid(url, "17", revoked.append)["state"]
 order_paid(url, "18", revoked.append)
 old = order_paid(url, "19", revoked.append)
+order_paid(url, "20", revoked.append)
 print(json.dumps({"once": len(set(ids)), "state": state, "revoked": revoked, "old": old}))
 `;
     expect(await python("orders", program, api.url)).toEqual({
-      ...{ once: 1, state: "cancelled", revoked: [id], old: null },
+      ...{ once: 1, state: "cancelled", revoked: [id, running], old: null },
     });
   },
 );
