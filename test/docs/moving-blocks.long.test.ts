@@ -49,23 +49,36 @@ test("the topic that takes the place of QueueEvents hears of the ends of jobs, a
     const { untilEnded } = await import(join(FOLDER, "until-ended.ts"));
     const file = (orderId: unknown) =>
       queue.enqueue("order-timeout", { orderId }, { key: `order-${orderId}`, delay: 0 });
-    const { id } = await file("17");
-    expect(await untilEnded(queue, id, 100)).toMatchObject({ state: "done" });
+    await file("17");
+    const addressOf = (key: string) => ({ topic: "order-timeout", key });
+    expect(await untilEnded(queue, addressOf("order-17"), 100)).toMatchObject({ state: "done" });
     const heard = (line: string) =>
       vi.waitFor(() => expect(lines.join("\n")).toContain(line), { timeout: PATIENCE_MS });
     await heard("order-17 is closed");
     // The handler cannot read this job.
-    const { id: wrong } = await queue.enqueue("order-timeout", null, {
-      key: "order-18",
-      delay: 0,
-      maxAttempts: 1,
-    });
-    expect(await untilEnded(queue, wrong, 100)).toMatchObject({ state: "dead" });
+    await queue.enqueue("order-timeout", null, { key: "order-18", delay: 0, maxAttempts: 1 });
+    expect(await untilEnded(queue, addressOf("order-18"), 100)).toMatchObject({ state: "dead" });
     await heard("order-18 is dead: Cannot read");
   } finally {
     await stack.stop();
     rmSync(dataDir, { recursive: true, force: true });
   }
+});
+
+test("who waits for a job gives up after a minute, however often it asks", async () => {
+  write("docs/guides/from-bullmq.md", "orders.ts", "until-ended.ts");
+  const { untilEnded } = await import(join(FOLDER, "until-ended.ts"));
+  let now = 0;
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => now);
+  const get = vi.fn(async () => {
+    now += 10_000;
+    return { state: "running" };
+  });
+  await expect(untilEnded({ get }, { topic: "order-timeout", key: "order-17" }, 1)).rejects.toThrow(
+    "the job has not ended yet",
+  );
+  clock.mockRestore();
+  expect(get).toHaveBeenCalledTimes(6);
 });
 
 /** A client whose last `receive`, which finds no job, aborts `stop`. */

@@ -17,16 +17,16 @@ export const taken = (five: Five, six: Six): Redis[] => [five, six];
 `;
 
 /**
- * Compiles the program of the guide that is to be moved and its listener, with BullMQ's own types: so people can have such programs. Compiles the move's
- * type of Redis with the types of ioredis.
+ * Compiles the program of the guide that is to be moved, with BullMQ's own types: so people can have such a program. Compiles the move's type
+ * of Redis with the types of ioredis.
  */
 export async function checkBullMq(session: Session): Promise<void> {
   session.progress(NAME);
   const cwd = join(session.folder, "bullmq");
   const found = blocksOf(PAGE, readPage(PAGE)).filter(({ kind }) => kind === "typescript");
   const files = found.map((block) => fileOf(block) ?? "");
-  if (files.join() !== "before/orders.ts,before/events.ts")
-    throw new LocalError(`${PAGE} must show the program and its listener, has ${files}`);
+  if (files.join() !== "before/orders.ts")
+    throw new LocalError(`${PAGE} must show one program of BullMQ, has ${files}`);
   const texts = Object.fromEntries(found.map((block) => [fileOf(block) ?? "", block.text]));
   for (const [name, text] of Object.entries({ ...texts, "redis.ts": `${redisType()}\n${REDIS}` })) {
     const file = join(cwd, name);
