@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import logging
 import os
 import socket
 import sys
@@ -23,6 +24,23 @@ def error_of(error):
     frames = error.__traceback__.tb_next or error.__traceback__
     stack = "".join(traceback.format_exception(type(error), error, frames))
     return {**said, "thrown": {"message": str(error), "stack": stack}}
+
+
+class LogLine(logging.Formatter):
+    """One line of JSON, so that the log has a message and its traceback as one entry. The level as on Lambda: `[INFO] …`"""
+
+    def format(self, record):
+        said = {"level": f"[{record.levelname}]", "message": record.getMessage()}
+        error = record.exc_info and record.exc_info[1]
+        if error:
+            said["error"] = {"message": str(error), "stack": self.formatException(record.exc_info)}
+        return json.dumps(said)
+
+
+# As on Lambda, the root logger has a handler and the level WARNING before the code of the function is loaded.
+log_handler = logging.StreamHandler(sys.stdout)
+log_handler.setFormatter(LogLine())
+logging.getLogger().addHandler(log_handler)
 
 
 class Context:

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect } from "vitest";
 import { createFunctionPool, type FunctionPool } from "../../../local/functions/function-pool.ts";
+import { formatLogLine } from "../../../local/log-lines.ts";
 import { startGuard } from "../../../local/processes/guard.ts";
 import { createClock } from "../../../local/services/clock.ts";
 import { HANG_MS } from "../../patience.ts";
@@ -10,7 +11,9 @@ import { pythonTest } from "../../support/python.ts";
 import { functionSpec } from "../stacks.ts";
 
 const CODE = `
-import os, time
+import logging, os, time
+logger = logging.getLogger()
+logger.setLevel(logging.INFO)
 count = 0
 
 def handler(event, context):
@@ -21,6 +24,13 @@ def handler(event, context):
         raise ValueError("width must be more than 0")
     if event["do"] == "exit":
         os._exit(3)
+    if event["do"] == "log":
+        logger.debug("hidden")
+        logger.info("sent %s of %s", 1, 2)
+        try:
+            raise ValueError("no server")
+        except ValueError:
+            logger.exception("could not send")
     if event["do"] == "sleep":
         time.sleep(60)
     if event["do"] == "set":
@@ -81,12 +91,28 @@ pythonTest("a Python function that raises has failed, with its type, its message
       ...{ errorType: "ValueError", errorMessage: "width must be more than 0" },
       thrown: {
         message: "width must be more than 0",
-        stack: expect.stringMatching(/^Traceback .*:\n {2}File ".*app\.py", line 10, in handler\n/),
+        stack: expect.stringMatching(/^Traceback .*:\n {2}File ".*app\.py", line 12, in handler\n/),
       },
     },
   });
   expect(await invoke({ do: "set" })).toMatchObject({ outcome: "threw", error: { errorType: "TypeError" } });
   expect(await invoke({ do: "exit" })).toMatchObject({ outcome: "crashed" });
+});
+
+pythonTest("the log shows what logging has at its level, and a traceback as one entry", async () => {
+  const shown: (string | undefined)[] = [];
+  host.onLine = (_, line) => void shown.push(formatLogLine("thumbnail", line, 0, codeDir)?.text.slice(14));
+  const { invoke } = open();
+  await invoke({ do: "log", text: "" });
+  await expect.poll(() => shown, { timeout: HANG_MS }).toHaveLength(3);
+  expect(shown.slice(0, 2)).toEqual(["thumbnail  got log", "thumbnail  [INFO]  sent 1 of 2"]);
+  expect(shown[2]?.split("\n").map((line) => line.trim())).toEqual([
+    "thumbnail  [ERROR]  could not send error=no server",
+    "ValueError: no server",
+    "Traceback (most recent call last):",
+    expect.stringMatching(/^File "app.py", line \d+, in handler$/),
+    'raise ValueError("no server")',
+  ]);
 });
 
 pythonTest("a Python function that takes too long is ended", async () => {
