@@ -33,6 +33,12 @@ export function topicsOfFunction({ environment }: Pick<FunctionSpec, "environmen
   return readPolicy(environment.MINUTEHAND_POLICY ?? "{}").topics ?? {};
 }
 
+/** Answers each topic in a function's policy, with the name of its ready queue. */
+export function readyQueuesOf(spec: Pick<FunctionSpec, "environment">): [topic: string, queue: string][] {
+  const prefix = spec.environment.MINUTEHAND_QUEUE_URL_PREFIX?.split("/").at(-1) ?? "";
+  return Object.keys(topicsOfFunction(spec)).map((topic) => [topic, prefix + topic]);
+}
+
 /** Answers the ARN of each webhook topic's secret, by topic. */
 export function webhookSecretsOf(
   functions: readonly Pick<FunctionSpec, "environment">[],
@@ -69,9 +75,6 @@ export function requiredNames(
     .map(({ Value = null }) => String(resolve(Value, scope)));
   const readyQueues = functions
     .filter(({ environment }) => tables.includes(environment.MINUTEHAND_TABLE ?? ""))
-    .flatMap((spec) => {
-      const prefix = spec.environment.MINUTEHAND_QUEUE_URL_PREFIX?.split("/").at(-1) ?? "";
-      return Object.keys(topicsOfFunction(spec)).map((topic) => prefix + topic);
-    });
+    .flatMap((spec) => readyQueuesOf(spec).map(([, queue]) => queue));
   return [...new Set([...tables, ...readyQueues])];
 }

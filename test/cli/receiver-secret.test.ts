@@ -75,7 +75,7 @@ test("with --topic it takes the current secret of the topic from the local stack
   expect(await secretOf("toString")).toMatchObject({
     code: 1,
     out: "",
-    err: 'minutehand: --topic must name a webhook topic of the local stack, got "toString"; it has: callbacks\n',
+    err: 'minutehand: --topic must name a webhook topic of the local stack, got "toString"; it has: callbacks. A topic that is new in the app has its secret after a restart of "minutehand local"\n',
   });
 });
 

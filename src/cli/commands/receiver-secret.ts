@@ -63,7 +63,7 @@ async function topicSecret(session: Session, topic: string, data: string | undef
   if (SecretId === undefined) {
     const known = [...secrets.keys()].join(", ") || "none";
     throw new CliError(
-      `--topic must name a webhook topic of the local stack, got "${topic}"; it has: ${known}`,
+      `--topic must name a webhook topic of the local stack, got "${topic}"; it has: ${known}. A topic that is new in the app has its secret after a restart of "minutehand local"`,
     );
   }
   const read = "secretsmanager.GetSecretValue";

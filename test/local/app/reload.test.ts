@@ -472,3 +472,54 @@ test("new, changed and gone resources need a restart, and are named", () => {
   ]);
   expect(compareStacks(now, old).needRestart).toContain("function Refund (gone)");
 });
+
+test("the parts of a topic are named by the topic, and other parts come after it", () => {
+  const queueOf = (name: string) => ({
+    name,
+    url: "",
+    arn: `arn:aws:sqs:us-east-1:0:${name}`,
+    attributes: {},
+  });
+  const variables = (...topics: string[]) => ({
+    MINUTEHAND_QUEUE_URL_PREFIX: "http://127.0.0.1/0/shop-",
+    MINUTEHAND_POLICY: JSON.stringify({ topics: Object.fromEntries(topics.map((topic) => [topic, {}])) }),
+  });
+  const source = (queue: string, { arn }: FunctionSpec) => ({
+    ...{ uuid: queue, enabled: true, functionArn: arn, queueArn: queueOf(queue).arn, batchSize: 1 },
+    ...{ maximumConcurrency: undefined, reportsFailures: true },
+  });
+  const api = functionSpec("Api");
+  const target = functionSpec("ReceiptTarget");
+  const caller = {
+    ...functionSpec("ReceiptCaller"),
+    environment: {
+      MINUTEHAND_TARGET: `${target.arn}:live`,
+      MINUTEHAND_WEBHOOK_SECRET: "arn:aws:secretsmanager:us-east-1:0:secret:ReceiptSecret",
+    },
+  };
+  const applier = functionSpec("Applier");
+  const old = stackWith({
+    functions: [{ ...api, environment: variables("report", "work") }],
+    queues: ["shop-report", "shop-report_dlq", "shop-work"].map(queueOf),
+  });
+  const now = stackWith({
+    functions: [{ ...api, environment: variables("receipt", "work") }, target, caller, applier],
+    queues: ["shop-receipt", "shop-receipt_dlq", "shop-work", "shop_events", "mail"].map(queueOf),
+    eventSources: [
+      source("shop-receipt", caller),
+      source("shop-work", caller),
+      source("shop_events", applier),
+    ],
+    secrets: [{ name: "ReceiptSecret", properties: {} }],
+    eventRules: [
+      { arn: "rule/Placed", bus: "", sources: [], detailTypes: [], queueArns: [queueOf("shop_events").arn] },
+    ],
+  });
+  expect(compareStacks(old, now).needRestart).toEqual([
+    "topic receipt (new)",
+    "event rules (new)",
+    "topic work (changed)",
+    "topic report (gone)",
+    "queue mail (new)",
+  ]);
+});
