@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
 import { codeFile } from "./functions/code-file.ts";
 import { errorText } from "./local-error.ts";
-import { topicsOfFunction } from "./template/delay-queue.ts";
+import { jsonFile } from "./services/json-file.ts";
+import { goneTopicText, topicsOfFunction } from "./template/delay-queue.ts";
 import { displayName } from "./template/display-name.ts";
 import type { QueueSpec, StackSpec } from "./template/resources.ts";
 import { isLoopback } from "./web-page.ts";
@@ -135,6 +136,15 @@ function queuesWithoutConsumer({ functions, queues, eventSources }: StackSpec): 
   });
   // Several functions have the topics of the same delay queue, so a queue can be found more than once.
   return [...new Map(all.map((entry) => [entry[1].arn, entry])).values()];
+}
+
+/** Warns of the topics that the last start has declared and this one has not. `file` keeps the topics for the next start. */
+export function goneTopics({ functions }: StackSpec, file: string | undefined): string[] {
+  const kept = jsonFile<readonly string[]>(file, []);
+  const topics = new Set(functions.flatMap((spec) => Object.keys(topicsOfFunction(spec))));
+  const gone = kept.read().filter((topic) => !topics.has(topic));
+  kept.write([...topics]);
+  return gone.map(goneTopicText);
 }
 
 export async function countMessages({ url }: QueueSpec, sqs: SQSClient): Promise<number> {

@@ -17,6 +17,8 @@ const DELETED_BY_RESET = [
   "event-sources.json.new",
   "clock.json",
   "clock.json.new",
+  "topics.json",
+  "topics.json.new",
 ];
 const KEPT_BY_RESET = [
   ...[...sqliteFiles("lock"), "compiled", "synthesised", "runner.json", "runner.json.new"],
@@ -31,6 +33,8 @@ export type DataFolder = {
   readonly eventSourcesFile: string;
   readonly secretsFile: string;
   readonly clockFile: string;
+  /** The topics of the last start. */
+  readonly topicsFile: string;
   readonly codeCacheDir: string;
   /** The folder, and every path in it that the runner writes. The folder may also hold files of the user. */
   readonly paths: ReadonlySet<string>;
@@ -62,6 +66,7 @@ export function openDataFolder(dir: string, reset: boolean, shortageIn = diskSho
     eventSourcesFile: join(path, "event-sources.json"),
     secretsFile: join(path, "secrets.json"),
     clockFile: join(path, "clock.json"),
+    topicsFile: join(path, "topics.json"),
     codeCacheDir: join(path, "compiled"),
     paths: new Set([path, ...OWN.map((name) => join(path, name))]),
     writeRecord: (record: RunnerRecord) => writePrivateFile(recordFile(path), `${JSON.stringify(record)}\n`),

@@ -4,7 +4,7 @@ import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { adviseRegularly, countMessages } from "./advice.ts";
+import { adviseRegularly, countMessages, goneTopics } from "./advice.ts";
 import { checkSettings } from "./app/cdk-app.ts";
 import { watchFolders } from "./app/folder-watch.ts";
 import { createInputs } from "./app/inputs.ts";
@@ -184,7 +184,7 @@ async function start(options: EmbeddedStackOptions, teardown: Teardown): Promise
   const sqs = createSqsClient(app);
   teardown.add(() => sqs.destroy());
   const stack = await createResources(app, synthesised, sqs);
-  const notPlayed = describeNotPlayed(stack);
+  const notPlayed = [...describeNotPlayed(stack), ...goneTopics(stack, app.folder?.topicsFile)];
   for (const line of notPlayed) log.say(line);
 
   const { guard } = app;

@@ -76,6 +76,12 @@ export function topicOf(name: string): Topic | undefined {
   return queries.getQueryData<readonly Topic[]>(TOPICS.queryKey)?.find(({ topic }) => topic === name);
 }
 
+/** As `topicOf`. `undefined`: the topics are not read yet. */
+export function topicOrUndeclared(name: string): Topic | "undeclared" | undefined {
+  const areRead = queries.getQueryData(TOPICS.queryKey) !== undefined;
+  return topicOf(name) ?? (areRead ? "undeclared" : undefined);
+}
+
 /** Says why nothing can be done with jobs of a topic, because the topic is untracked. `undefined`: it is tracked, or not known. */
 export function untrackedTrouble(topic: string): string | undefined {
   if (topicOf(topic)?.policy.tracking !== "none") return undefined;

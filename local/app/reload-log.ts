@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { goneTopicText } from "../template/delay-queue.ts";
 import { displayName } from "../template/display-name.ts";
 import type { FunctionSpec, StackSpec } from "../template/resources.ts";
 
@@ -41,10 +42,17 @@ export function createReloadLog(log: (line: string) => void, root: string, clock
     },
     needRestart: (parts: readonly string[]) => {
       const restart = parts.join(", ");
-      if (restart !== loggedRestart && restart !== "") log(`restart to apply ${shortened(parts)}`);
+      if (restart !== loggedRestart && restart !== "") {
+        log(`restart to apply ${shortened(parts)}`);
+        for (const topic of goneTopics(parts)) log(`warning: ${goneTopicText(topic)}`);
+      }
       loggedRestart = restart;
     },
   };
+}
+
+function goneTopics(parts: readonly string[]): string[] {
+  return parts.flatMap((part) => /^topic (.*) \(gone\)$/.exec(part)?.[1] ?? []);
 }
 
 /** A stack with another name has other names for all of its parts. */

@@ -33,6 +33,11 @@ export function topicsOfFunction({ environment }: Pick<FunctionSpec, "environmen
   return readPolicy(environment.MINUTEHAND_POLICY ?? "{}").topics ?? {};
 }
 
+/** Says what becomes of the jobs of a topic that was declared before. */
+export function goneTopicText(topic: string): string {
+  return `the topic ${topic} is not declared any more: its waiting jobs will be dead an hour after they are due, unless you declare it again`;
+}
+
 /** Answers each topic in a function's policy, with the name of its ready queue. */
 export function readyQueuesOf(spec: Pick<FunctionSpec, "environment">): [topic: string, queue: string][] {
   const prefix = spec.environment.MINUTEHAND_QUEUE_URL_PREFIX?.split("/").at(-1) ?? "";

@@ -20,8 +20,12 @@ const ERROR_LENGTH = 120;
  * Says why a job has not run, or how it has ended. `topic`: absent if it could not be read; the answer then says less. `now`: ms since the
  * epoch.
  */
-export function whyNotRun(job: Job, topic: Topic | undefined, now: number): Why {
-  return WHYS[job.state](job, topic, now);
+export function whyNotRun(job: Job, topic: Topic | "undeclared" | undefined, now: number): Why {
+  if (topic !== "undeclared") return WHYS[job.state](job, topic, now);
+  if (job.state !== "scheduled") return WHYS[job.state](job, undefined, now);
+  return [
+    `The queue has no topic ${job.topic} any more, so the job does not run. It will be dead an hour after it is due, unless the topic is declared again.`,
+  ];
 }
 
 const WHYS: Readonly<Record<Job["state"], (job: Job, topic: Topic | undefined, now: number) => Why>> = {

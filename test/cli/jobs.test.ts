@@ -149,6 +149,18 @@ describe("get", () => {
     expect(json.err).toBe("");
   });
 
+  test("says that the topic of a waiting job is not declared any more", async () => {
+    const api = createApi();
+    const { id } = await api.file({ topic: "work", delay: "10m" });
+    const { work: _, ...topics } = api.world.ctx.policy.topics;
+    Object.assign(api.world.ctx.policy, { topics });
+    await using served = await serveApi(api);
+    const { err } = await type(served, ["get", String(id)]);
+    expect(err).toMatch(
+      /^The queue has no topic work any more, so the job does not run\. It will be dead an hour after/,
+    );
+  });
+
   test.each([[[]], [["--key", "k"]], [["--topic", "work"]], [[MISSING, "--topic", "work", "--key", "k"]]])(
     "refuses arguments that do not name one job: %j",
     async (args) => {

@@ -4,7 +4,7 @@ import { whyNotRun } from "../../src/client/why-not-run.ts";
 const NOW = Date.parse("2026-11-26T10:00:00.000Z");
 const at = (seconds: number) => new Date(NOW + seconds * 1000).toISOString();
 type Job = Parameters<typeof whyNotRun>[0];
-type Topic = NonNullable<Parameters<typeof whyNotRun>[1]>;
+type Topic = Exclude<Parameters<typeof whyNotRun>[1], string | undefined>;
 
 const JOB: Job = { topic: "work", state: "scheduled", dueAt: at(-60), attempt: 0, maxAttempts: 3 };
 const TOPIC = {
@@ -22,7 +22,7 @@ const late = { lateSince: at(-50) };
 const failed = { at: at(-20), event: "failed" as const, attempt: 1, error: "the shop answered 503\n at x" };
 
 /** The sentence with its times as a program writes them. */
-function said(job: Partial<Job>, topic: Topic | "unknown" = TOPIC): string {
+function said(job: Partial<Job>, topic: Topic | "unknown" | "undeclared" = TOPIC): string {
   const parts = whyNotRun({ ...JOB, ...job }, topic === "unknown" ? undefined : topic, NOW);
   return parts.map((part) => (typeof part === "string" ? part : part.toISOString())).join("");
 }
@@ -30,6 +30,13 @@ function said(job: Partial<Job>, topic: Topic | "unknown" = TOPIC): string {
 test("a job that is due later says when it starts", () => {
   expect(said({ dueAt: at(60) })).toBe(`It is due later: it starts ${at(60)}.`);
   expect(said({ dueAt: at(-1) })).toBe(`It was due ${at(-1)}, so its run begins within seconds.`);
+});
+
+test("a waiting job whose topic is not declared any more says so, and an ended one says how it ended", () => {
+  expect(said({ dueAt: at(60) }, "undeclared")).toBe(
+    "The queue has no topic work any more, so the job does not run. It will be dead an hour after it is due, unless the topic is declared again.",
+  );
+  expect(said({ state: "cancelled" }, "undeclared")).toBe("It will not run: it was cancelled.");
 });
 
 test("a job of a paused topic says who has paused the topic, since when and why", () => {

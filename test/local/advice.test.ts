@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createAdviser } from "../../local/advice.ts";
+import { createAdviser, goneTopics } from "../../local/advice.ts";
 import type { StackSpec } from "../../local/template/resources.ts";
 import { functionSpec, stackWith } from "./stacks.ts";
 
@@ -41,6 +41,20 @@ test("a warning of the synthesis is logged once, and again when it comes back", 
   for (const warnings of [["no alarms"], ["no alarms"], [], ["no alarms"]])
     expect(await advise(shop({ warnings }))).toEqual(warnings);
   expect(lines).toEqual(["warning: no alarms", "warning: no alarms"]);
+});
+
+test("the first start without a topic says what becomes of its jobs", () => {
+  const file = join(codeDir, "topics.json");
+  const without = stackWith({ functions: [{ ...mail(), environment: {} }] });
+  expect(goneTopics(shop(), file)).toEqual([]);
+  expect(goneTopics(shop(), file)).toEqual([]);
+  expect(goneTopics(without, file)).toEqual([
+    expect.stringContaining(
+      "the topic mail is not declared any more: its waiting jobs will be dead an hour after",
+    ),
+    expect.stringContaining("the topic work"),
+  ]);
+  expect(goneTopics(without, file)).toEqual([]);
 });
 
 test("nothing is said of the alarms' topic, because no alarm rings on this machine", async () => {

@@ -1,7 +1,7 @@
 import { NEVER_FILED, whyNotRun } from "../../../src/client/why-not-run.ts";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import { withVisibleMarks } from "../direction.ts";
-import { topicOf } from "../reads.ts";
+import { topicOrUndeclared } from "../reads.ts";
 import { shownState } from "../shown-state.ts";
 import { now } from "../state.ts";
 import { Time } from "./time.tsx";
@@ -25,7 +25,7 @@ export function Why({ job }: { job: JobSummary }) {
           <strong>{question}</strong>{" "}
         </>
       )}
-      {whyNotRun(job, topicOf(job.topic), now.value).map((part, index) =>
+      {whyNotRun(job, topicOrUndeclared(job.topic), now.value).map((part, index) =>
         typeof part === "string" ? withVisibleMarks(part) : <WhyTime key={index} at={part.getTime()} />,
       )}
     </p>

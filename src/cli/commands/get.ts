@@ -4,6 +4,7 @@ import { actorText } from "../../client/actor-text.ts";
 import type { Job } from "../../client/answers.ts";
 import type { Client } from "../../client/client.ts";
 import { whyNotRun } from "../../client/why-not-run.ts";
+import { MinutehandError } from "../../core/errors.ts";
 import { jobId } from "../arguments.ts";
 import { UsageError } from "../cli-error.ts";
 import { styleOf } from "../columns.ts";
@@ -60,9 +61,13 @@ export function addGet(program: Command, open: Open): void {
 /** Only a waiting job depends on its topic. The caller may have no right to read the topic: then the text says less. */
 async function whyText(api: Client, job: Job, now: number): Promise<string> {
   const isWaiting = job.state === "scheduled";
-  const topic = isWaiting ? await api.topic(job.topic).catch(() => undefined) : undefined;
+  const topic = isWaiting ? await api.topic(job.topic).catch(undeclared) : undefined;
   const parts = whyNotRun(job, topic, now);
   return parts.map((part) => (typeof part === "string" ? part : part.toISOString())).join("");
+}
+
+function undeclared(error: unknown): "undeclared" | undefined {
+  return error instanceof MinutehandError && error.code === "unknown-topic" ? "undeclared" : undefined;
 }
 
 async function show(output: Output, { body, timeline, earlierEventsDropped, ...fields }: Job): Promise<void> {

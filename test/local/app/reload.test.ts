@@ -222,6 +222,22 @@ test("it says that a table with another name has none of the jobs", async () => 
   );
 });
 
+test("a save that removes a topic says what becomes of its jobs", async () => {
+  const environment = { MINUTEHAND_POLICY: '{"topics":{"letter":{}}}', MINUTEHAND_QUEUE_URL_PREFIX: "shop-" };
+  const { reloadAfterSave } = reloaderOf({
+    ...running,
+    functions: [{ ...mail, environment }, refund],
+    queues: [queue],
+  });
+  next = async () => running;
+  write("app.ts", "second");
+  await reloadAfterSave();
+  expect(lines.filter((line) => line.includes("letter"))).toEqual([
+    "restart to apply topic letter (gone)",
+    "warning: the topic letter is not declared any more: its waiting jobs will be dead an hour after they are due, unless you declare it again",
+  ]);
+});
+
 test("new queues are created before functions are replaced", async () => {
   await save(async () => withCode("2", { queues: [queue] }), "second");
   expect(created).toEqual([["shop-letter", "before 0 functions"]]);
