@@ -750,11 +750,34 @@ describe("with --template", () => {
       expect(existsSync(join(import.meta.dirname, "../../examples/python", file))).toBe(true);
   });
 
-  test("it leaves a file that is there as it is", async () => {
-    write("minutehand.json", "mine");
+  test("it adds a topic to the file that is there, and changes nothing else of it", async () => {
+    const mine = '{\n\t"prefix": "shop",\n\t"topics": {\n\t\t"calls": { "webhook": {} }\n\t}\n}\n';
+    write("minutehand.json", mine);
+    expect((await plain()).out).toContain("added to minutehand.json");
+    expect(JSON.parse(read("minutehand.json")).topics.refund).toEqual({ consumer: "pull" });
+    expect(read("minutehand.json").replace(/,\s*"refund": \{[^}]*\}/, "")).toBe(mine);
     expect((await plain()).out).toContain("left  minutehand.json as it is");
-    expect(read("minutehand.json")).toBe("mine");
   });
+
+  test("the commands to try have no worker that pulls from a topic with a webhook", async () => {
+    write("minutehand.json", '{ "topics": { "refund": { "webhook": {} } } }');
+    const { out } = await plain();
+    expect(out).toContain(`minutehand enqueue refund --delay 5 --body '{"id": "17"}'`);
+    expect(out).not.toContain("worker.py");
+  });
+
+  test.each(["mine", "[]", '{ "topics": [] }', "{}"])(
+    "a file that it cannot add to stays, and the error has the line to add: %s",
+    async (mine) => {
+      write("minutehand.json", mine);
+      expect(await plain()).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('add to its topics "refund": { "consumer": "pull" }'),
+      });
+      expect(read("minutehand.json")).toBe(mine);
+      expect(files()).toEqual(["minutehand.json"]);
+    },
+  );
 
   test("--json says what it wrote", async () => {
     expect((await plain("--json")).lines).toMatchObject([

@@ -27,7 +27,8 @@ to package.json, and missing lines to .gitignore and tsconfig.json. It overwrite
 topic is added to the topics.ts and the app that init wrote, unless their shape has changed. It refuses
 a topic that topics.ts has with another body than { id: string } and that lacks its handler or test.
 
-With --template it writes minutehand.json and .gitignore, for programs in any language that pull their jobs.`;
+With --template it writes minutehand.json and .gitignore, for programs in any language that pull their jobs,
+or adds the topics to the minutehand.json that is there.`;
 
 /** `npm init` writes "commonjs" without asking, so a user may be surprised. */
 const WHY_COMMONJS =

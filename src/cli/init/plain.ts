@@ -1,8 +1,9 @@
 /** `minutehand init --template`: a queue for programs that pull, without the CDK and without code. */
 
-import { UsageError } from "../cli-error.ts";
+import { CliError, UsageError } from "../cli-error.ts";
 import { CONFIG } from "../commands/template.ts";
 import { json } from "./files.ts";
+import { withMember } from "./json-text.ts";
 import { VERSIONS } from "./manifest.ts";
 import { manifestIn, type Plan } from "./plan.ts";
 import { type Folder, packagesOf } from "./project.ts";
@@ -14,15 +15,18 @@ const SCHEMA = "./node_modules/minutehand/docs/reference/minutehand.schema.json"
 const PACKAGES = ["aws-cdk-lib", "constructs", "fauxqs"];
 const EXAMPLES = "node_modules/minutehand/examples/python";
 
-/** Throws a `UsageError` in a folder that has another app, and a `SyntaxError` if package.json is not a JSON object. */
+/**
+ * Throws a `UsageError` in a folder that has another app, a `CliError` if minutehand.json has no object of topics, and a `SyntaxError` if
+ * package.json is not a JSON object.
+ */
 export function planPlain(topics: readonly string[], folder: Folder): PlainPlan {
   const { read } = folder;
   if (read("cdk.json") !== undefined)
     throw new UsageError("--template is for a folder without an app of the CDK, and this one has cdk.json");
   const [topic = ""] = topics;
-  const pulled = Object.fromEntries(topics.map((name) => [name, { consumer: "pull" }]));
+  const config = withTopics(read(CONFIG) ?? json({ $schema: SCHEMA, topics: {} }), topics);
   const files = {
-    [CONFIG]: read(CONFIG) ?? json({ $schema: SCHEMA, topics: pulled }),
+    [CONFIG]: config,
     ".gitignore": withIgnored(read(".gitignore")),
   };
   const all = Object.entries(files);
@@ -37,10 +41,41 @@ export function planPlain(topics: readonly string[], folder: Folder): PlainPlan 
     next: [
       ...(missing.length > 0 ? [`${addForDevelopment} ${install}`] : []),
       `${exec} minutehand local`,
-      `${exec} minutehand enqueue ${topic} --delay 5 --body '{"image": "cat.png", "width": 120}'`,
-      `curl http://127.0.0.1:4500/topics/${topic}/receive -d '{"waitSeconds": 20}'`,
-      `cp ${EXAMPLES}/api.py ${EXAMPLES}/worker.py .    # a worker in Python: put your work into make_thumbnail`,
-      `python3 worker.py ${topic}`,
+      ...(topicsIn(config)?.[topic]?.consumer === "pull"
+        ? pullCommands(topic, exec)
+        : [`${exec} minutehand enqueue ${topic} --delay 5 --body '{"id": "17"}'`]),
     ],
   };
+}
+
+function pullCommands(topic: string, exec: string): string[] {
+  return [
+    `${exec} minutehand enqueue ${topic} --delay 5 --body '{"image": "cat.png", "width": 120}'    # what worker.py reads`,
+    `curl http://127.0.0.1:4500/topics/${topic}/receive -d '{"waitSeconds": 20}'`,
+    `cp ${EXAMPLES}/api.py ${EXAMPLES}/worker.py .    # a worker in Python: put your work into make_thumbnail`,
+    `python3 worker.py ${topic}`,
+  ];
+}
+
+/** Adds the topics that the file lacks. */
+function withTopics(text: string, topics: readonly string[]): string {
+  const declared = topicsIn(text);
+  const missing = topics.filter((name) => !Object.hasOwn(declared ?? {}, name));
+  const added = missing.reduce(
+    (file, name) => withMember(file, ["topics"], name, { consumer: "pull" }),
+    text,
+  );
+  if (missing.every((name) => Object.hasOwn(topicsIn(added) ?? {}, name))) return added;
+  const lines = missing.map((name) => `"${name}": { "consumer": "pull" }`).join(", ");
+  throw new CliError(`${CONFIG} must be a JSON object with "topics": { … }: add to its topics ${lines}`);
+}
+
+type Topics = Readonly<Record<string, { readonly consumer?: unknown } | null>>;
+
+function topicsIn(text: string): Topics | undefined {
+  try {
+    return JSON.parse(text)?.topics;
+  } catch {
+    return undefined;
+  }
 }
