@@ -61,6 +61,14 @@ test("with --json it says the same as data, and warns on stderr", async () => {
   expect(err).toBe("warning: the alarms notify nobody: give an SNS topic as alarmTopic\n");
 });
 
+test("warns of a webhook whose receiver is on this machine", async () => {
+  const webhook = { url: "http://127.0.0.1:8000/jobs", allowHttp: true, allowHosts: ["127.0.0.1"] };
+  const topics = { a: { webhook }, b: { webhook: { url: "https://shop.example/jobs" } }, c: { webhook: {} } };
+  write("minutehand.json", JSON.stringify({ ...CONFIG, topics }));
+  const { err } = await out();
+  expect(err).toBe("warning: topic a calls 127.0.0.1, where no receiver is on AWS\n");
+});
+
 test("writes into a folder with files only with --force, and then replaces and deletes what it has written", async () => {
   write("minutehand.json", JSON.stringify(WITH_WEBHOOK));
   await out();

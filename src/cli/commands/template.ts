@@ -5,6 +5,7 @@ import type { PlainConfig } from "../../../infra/plain/config.ts";
 import { messageOf } from "../../core/errors.ts";
 import { missingPackages } from "../../general/optional-packages.ts";
 import { readText } from "../../general/read-text.ts";
+import { isLoopback } from "../../settings/loopback.ts";
 import { policyIn } from "../../settings/policy-text.ts";
 import { CliError, UsageError } from "../cli-error.ts";
 import { many } from "../columns.ts";
@@ -65,7 +66,8 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
   const { files, parameters, warnings } = orRefuse(flags.config, () => plainTemplate(config, dirname(file)));
   const topics = topicsChange(topicsIn(join(resolve(folder, out), "template.json")), config);
   const changed = writeFolder(resolve(folder, out), out, files, force);
-  for (const warning of warnings) session.output.note(`warning: ${warning}`);
+  for (const warning of [...warnings, ...unreachableReceivers(config)])
+    session.output.note(`warning: ${warning}`);
   const { stackName: stack = DEFAULT_STACK, removable = false } = config;
   await tell(session, { out, stack, parameters, topics, removable, ...changed });
 }
@@ -102,6 +104,14 @@ function orRefuse<T>(file: string, make: () => T): T {
 function invalid(file: string, rules: readonly string[]): CliError {
   const text = `${file} is invalid:`;
   return rules.length === 1 ? new CliError(`${text} ${rules[0]}`) : new CliError(text, rules);
+}
+
+/** Their functions run on AWS, so there this machine has no receiver. */
+function unreachableReceivers({ topics }: PlainConfig): string[] {
+  return Object.entries(topics).flatMap(([topic, { webhook }]) => {
+    const { hostname = "" } = URL.parse(webhook?.url ?? "") ?? {};
+    return isLoopback(hostname) ? `topic ${topic} calls ${hostname}, where no receiver is on AWS` : [];
+  });
 }
 
 type TopicsChange = { readonly added: readonly string[]; readonly removed: readonly string[] };
