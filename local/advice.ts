@@ -66,7 +66,8 @@ const NOT_REPEATED = /\[ack: minutehand:(not-wrapped:|alarms\])/;
 function adviceOn(stack: StackSpec): string[] {
   const warnings = stack.warnings.filter((warning) => !NOT_REPEATED.test(warning));
   return [
-    ...warnings.map((warning) => warning.replaceAll("\n", " ")),
+    // The CDK appends how an app acknowledges the warning, which a file of `minutehand template` cannot.
+    ...warnings.map((warning) => warning.replace(/ \[ack: [^\]]*\]$/, "").replaceAll("\n", " ")),
     ...unwrappedHandlers(stack).map(
       (topic) =>
         `the handler of topic "${topic}" is not wrapped with consumer(…), so it gets SQS's event and runs no job`,

@@ -84,10 +84,15 @@ const ONLY_CRON = "expression must be a cron expression, because a template does
 
 function expressionCheck(at: string, { expression, timezone = "UTC" }: ScheduleProps): Check {
   const fault = expressionFault(expression, timezone);
+  if (fault?.startsWith("timezone")) {
+    const rule = `${at}.timezone must be an IANA name such as Europe/Berlin or UTC`;
+    const [hint = ""] = /; did you mean .*$/.exec(fault) ?? [];
+    return { holds: false, rule, actual: timezone, allowed: `a name of the time zone database${hint}` };
+  }
   return {
     holds: fault === undefined,
     rule: `${at}.${fault ?? ONLY_CRON}`,
-    actual: fault?.startsWith("timezone") ? timezone : expression,
+    actual: expression,
     allowed:
       "the five fields of cron, such as */15 * * * * for every 15 minutes, cron(…), or a name such as @daily, in an IANA time zone",
   };

@@ -177,7 +177,7 @@ function inside(at: string, values: unknown): Check[] {
 
 function targetChecks(
   at: string,
-  { arn, localHandler }: Readonly<Record<string, unknown>>,
+  { arn, timeout, localHandler }: Readonly<Record<string, unknown>>,
   isLocal: boolean,
 ): Check[] {
   const handler = {
@@ -186,14 +186,32 @@ function targetChecks(
     actual: localHandler,
     allowed: "text such as functions/send.handler",
   };
+  const time = {
+    holds: timeout !== undefined,
+    rule: `${at}.timeout must be given`,
+    actual: timeout,
+    allowed: 'a duration such as "1m", no less than the timeout of the function',
+  };
   // This machine does not read the ARN of a function whose code it has.
   const isRead = !isLocal || localHandler === undefined;
-  return [textCheck(`${at}.arn`, arn), nameCheck(`${at}.arn`, "target", isRead ? arn : undefined), handler];
+  return [
+    textCheck(`${at}.arn`, arn),
+    nameCheck(`${at}.arn`, "target", isRead ? arn : undefined),
+    time,
+    handler,
+  ];
 }
 
 function fileCheck(topic: string, file: unknown): Check {
   const rule = `handlers.${topic} must be the path of a file`;
-  return { holds: typeof file === "string", rule, actual: file, allowed: "text" };
+  const holds = typeof file === "string" && !file.endsWith(".py");
+  return {
+    holds,
+    rule,
+    actual: file,
+    allowed:
+      "text that names a file in TypeScript or JavaScript. Code in Python is an entry of targets, with localHandler",
+  };
 }
 
 /** Text such as "no" would be taken for true. */

@@ -26,11 +26,17 @@ export function localFunction(
 ): LambdaFunction {
   const dot = handler.lastIndexOf(".");
   const path = resolve(folder, handler.slice(0, Math.max(dot, 0)));
-  const [, runtime] = RUNTIMES.find(([ending]) => dot > 0 && existsSync(path + ending)) ?? [];
+  const endings = RUNTIMES.map(([ending]) => ending);
+  // The name of a file alone looks like a function `py`.
+  const isFile = endings.some((ending) => handler.endsWith(ending)) && existsSync(resolve(folder, handler));
+  const [, runtime] = RUNTIMES.find(([ending]) => dot > 0 && !isFile && existsSync(path + ending)) ?? [];
   if (runtime === undefined) {
-    const files = RUNTIMES.map(([ending]) => `functions/send${ending}`).join(", ");
+    const files = endings.map((ending) => `functions/send${ending}`).join(", ");
+    const example = isFile
+      ? `${handler.slice(0, dot)}.handler`
+      : `functions/send.handler for one of ${files}`;
     throw new Error(
-      `targets.${topic}.localHandler must name a file and its function, such as functions/send.handler for one of ${files}, is ${JSON.stringify(handler)}`,
+      `targets.${topic}.localHandler must name a file and its function, such as ${example}, is ${JSON.stringify(handler)}`,
     );
   }
   // The log names the function by this id.

@@ -79,7 +79,11 @@ function declaredChecks(
   const checks =
     whose === undefined ? [] : [onlyFor(CONSUMERS[whose], isPull === (whose === "pull"), at, value)];
   // A caller in plain JavaScript may pass any value: the checks look at its type.
-  if (declared.kind === "word") checks.push(oneOf(at, value as string, declared.words));
+  if (declared.kind === "word") {
+    const check = oneOf(at, value as string, declared.words);
+    const allowed = `${check.allowed}; for webhooks: "webhook": { "url": … }`;
+    checks.push(value === "webhook" ? { ...check, allowed } : check);
+  }
   if (declared.kind === "count") {
     const { least, most, orFalse } = declared;
     checks.push((orFalse ? wholeNumberOrFalse : wholeNumber)(at, value as number, least, most));

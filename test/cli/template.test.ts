@@ -152,6 +152,26 @@ test.each([
     '{"topics": {"receipt": {}}, "targets": {"receipt": {"arn": "arn:x", "timeout": "1m", "localHandler": "f.handler"}}}',
     'targets.receipt.arn must be the ARN of a Lambda function, is "arn:x"',
   ],
+  [
+    '{"topics": {"a": {}, "a": {}}}',
+    "minutehand.json is invalid: topics.a: an object must have each name at most once",
+  ],
+  [
+    '{"topics": {"a": {"consumer": "webhook"}}}',
+    'allowed: lambda or pull; for webhooks: "webhook": { "url": … }\n',
+  ],
+  [
+    '{"topics": {"a": {}}, "handlers": {"a": "functions/ok.py"}}',
+    "Code in Python is an entry of targets, with localHandler\n",
+  ],
+  [
+    '{"topics": {"a": {}}, "schedules": {"n": {"topic": "a", "expression": "0 2 * * *", "timezone": "Berlin", "body": 1}}}',
+    'schedules.n.timezone must be an IANA name such as Europe/Berlin or UTC, is "Berlin"; allowed: a name of the time zone database; did you mean Europe/Berlin?\n',
+  ],
+  [
+    '{"topics": {"a": {}}, "targets": {"a": {"arn": {"parameter": "A"}, "localHandler": "f.handler"}}}',
+    'minutehand.json is invalid: targets.a.timeout must be given, is undefined; allowed: a duration such as "1m"',
+  ],
   ['{"topics": {"a": {}}, "handlers": {"b": "b.ts"}}', 'minutehand: handlers.b: topic "b"'],
   ['{"topics": {"a": {}}, "removable": "no"}', 'removable must be true or false, is "no"'],
   [
@@ -223,6 +243,19 @@ test.each(["functions/send", "functions/send.handler", "send.py", ".handler", ""
     });
   },
 );
+
+test("as the app of `minutehand local` it refuses a localHandler that names only a file, and says its function", async () => {
+  write("functions/ok.py", "def handler(event, context): pass");
+  const targets = { work: { arn: "x", timeout: "1m", localHandler: "functions/ok.py" } };
+  write("minutehand.json", JSON.stringify({ topics: { work: {} }, targets }));
+  const { err } = await type(undefined, ["template"], {
+    folder,
+    env: { CDK_OUTDIR: join(folder, "assembly") },
+  });
+  expect(err).toBe(
+    'minutehand: targets.work.localHandler must name a file and its function, such as functions/ok.handler, is "functions/ok.py"\n',
+  );
+});
 
 test("as the app of `minutehand local` it writes an assembly, and prints nothing", async () => {
   const targets = { thumbnail: { arn: { parameter: "ThumbnailArn" }, timeout: "1m" } };

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { PlainConfig } from "../../../infra/plain/config.ts";
-import { messageOf } from "../../core/errors.ts";
+import { MinutehandError, messageOf } from "../../core/errors.ts";
+import { parseJson } from "../../core/json.ts";
 import { missingPackages } from "../../general/optional-packages.ts";
 import { readText } from "../../general/read-text.ts";
 import { isLoopback } from "../../settings/loopback.ts";
@@ -74,8 +75,13 @@ async function writeTemplate(session: Session, flags: TemplateFlags): Promise<vo
 
 function readJson(file: string, name: string): unknown {
   try {
-    return JSON.parse(readText(file));
+    const text = readText(file);
+    const value: unknown = JSON.parse(text);
+    // This reader also refuses a name that an object has twice, of which only the last would count.
+    parseJson(text);
+    return value;
   } catch (error) {
+    if (error instanceof MinutehandError) throw new CliError(`${name} is invalid: ${error.message}`);
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw new CliError(`${name} must be JSON: ${messageOf(error)}`);
     if (code === "ENOENT")

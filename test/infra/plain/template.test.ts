@@ -148,9 +148,12 @@ test.each([
   [{ topics: [] }, "topics must be an object, is []; allowed: { … }"],
   [{ topics: {}, api: { authorizer: {} } }, 'api has an unknown property "authorizer"; allowed are auth'],
   [{ topics: {}, topicsFile: "x" }, 'the file has an unknown property "topicsFile"'],
-  [{ topics: {}, targets: { a: { arn: 1 } } }, "targets.a.arn must be text, or name a parameter"],
   [
-    { topics: {}, targets: { a: { arn: FUNCTION, localHandler: 1 } } },
+    { topics: {}, targets: { a: { arn: 1, timeout: "1m" } } },
+    "targets.a.arn must be text, or name a parameter",
+  ],
+  [
+    { topics: {}, targets: { a: { arn: FUNCTION, timeout: "1m", localHandler: 1 } } },
     "targets.a.localHandler must name a file",
   ],
   [{ topics: {}, targets: { a: { lambda: "x" } } }, 'targets.a has an unknown property "lambda"'],
