@@ -38,6 +38,7 @@ export type FunctionPool = {
   readonly replace: (spec: FunctionSpec) => void;
   /** Waits up to `graceMs` for running invocations, then ends every process. */
   readonly stop: (graceMs: number) => Promise<void>;
+  readonly isStopping: () => boolean;
 };
 
 /** Answers how many environments one function may have on a machine. `memory`: bytes. */
@@ -97,6 +98,7 @@ export function createFunctionPool(spec: FunctionSpec, host: EnvironmentHost): F
       clearInterval(reaper);
       return stop(pool, graceMs);
     },
+    isStopping: () => pool.stopping,
   };
 }
 
@@ -180,6 +182,8 @@ async function start(pool: State): Promise<void> {
 
 /** As on Lambda, the invocation that needed the environment fails. The next invocation tries to start one again. */
 function failToStart(pool: State, started: FunctionSpec, error: unknown): void {
+  // A stop deletes the code of processes that still start.
+  if (pool.stopping) return;
   const errorMessage = errorText(error);
   const thrown = error instanceof Error ? error.cause : undefined;
   const record = { level: "ERROR", message: `could not start: ${errorMessage}`, thrown };

@@ -36,13 +36,12 @@ export function createFunctions(
   const onLine = lineAdder(stack, addLine, root);
   const pools = stack.functions.map((spec) => createFunctionPool(spec, { guard, variables, clock, onLine }));
   const flow = createFlow();
-  let stopping = false;
   return {
     pools,
     invoke: async (pool, event, caller) => {
       const outcome = await flow.count(() => pool.invoke(event, caller));
       // The stop ends the processes, also those of callers that wait, such as a worker's receive.
-      const isEnded = stopping && outcome.outcome === "crashed";
+      const isEnded = pool.isStopping() && outcome.outcome === "crashed";
       if (outcome.outcome !== "returned" && !isEnded) {
         const { logicalId, codeDir } = pool.spec;
         onLine(logicalId, recordOf(pool.spec, outcome.error), codeDir, clock.now());
@@ -58,10 +57,7 @@ export function createFunctions(
     },
     codeDirs: () => pools.map(({ spec }) => spec.codeDir),
     pids: () => Object.fromEntries(pools.map((pool) => [pool.spec.logicalId, pool.pids()])),
-    stop: () => {
-      stopping = true;
-      return Promise.all(pools.map((pool) => pool.stop(0)));
-    },
+    stop: () => Promise.all(pools.map((pool) => pool.stop(0))),
   };
 }
 

@@ -1,6 +1,9 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, test } from "vitest";
 import type { Outcome } from "../../../local/functions/execution-environment.ts";
@@ -215,6 +218,24 @@ test("code that cannot be loaded fails the invocation", async () => {
   open({ handler: "index.nobody" });
   expect(await call("/")).toMatchObject({ outcome: "crashed", error: { errorType: "Runtime.InitError" } });
   expect(lines.at(-1)).toMatch(/could not start.*nobody/);
+});
+
+test("a stop logs no error of a process that starts, whose code is deleted meanwhile", async () => {
+  const started = Promise.withResolvers<ChildProcess>();
+  const watch = (child: ChildProcess) => {
+    guard.watch(child);
+    started.resolve(child);
+  };
+  lines.length = 0;
+  pool = createFunctionPool(
+    { ...spec, codeDir: import.meta.dirname },
+    { ...host, guard: { ...guard, watch } },
+  );
+  pool.warm();
+  await pool.stop(0);
+  await once(await started.promise, "close");
+  await setImmediate();
+  expect(lines).toEqual([]);
 });
 
 test("events and answers above 6 MB are rejected", async () => {

@@ -24,6 +24,8 @@ test("a stop logs no error of a call that waits", async () => {
   const { lines, functions, invoke } = open();
   await invoke("/");
   const waiting = invoke("/hang");
+  // The triggers end the functions first.
+  await Promise.all(functions.pools.map((pool) => pool.stop(0)));
   await functions.stop();
   expect(await waiting).toMatchObject({ outcome: "crashed" });
   expect(lines).toEqual([]);
