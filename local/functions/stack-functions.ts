@@ -1,4 +1,4 @@
-import { formatLogLine } from "../log-lines.ts";
+import { formatLogLine, type LogLine } from "../log-lines.ts";
 import type { FunctionError } from "../processes/function-process.ts";
 import type { RunnerLog } from "../runner-log.ts";
 import { displayName } from "../template/display-name.ts";
@@ -75,13 +75,23 @@ function lineAdder(stack: StackSpec, addLine: RunnerLog["add"], root: string): E
   const inProject = new Set(
     stack.functions.flatMap(({ logicalId, bundle }) => (bundle?.folder === undefined ? [] : logicalId)),
   );
+  const webhooks = new Map(
+    stack.functions.map(({ logicalId, environment }) => [logicalId, environment.MINUTEHAND_WEBHOOK_TOPIC]),
+  );
   return (logicalId, line, codeDir, writtenAt, pid) => {
     const from = inProject.has(logicalId) ? root : codeDir;
     const readable = formatLogLine(names.get(logicalId) ?? logicalId, line, writtenAt, from);
+    if (readable === undefined) return;
+    const text = readable.text + secretHint(webhooks.get(logicalId), readable.event);
     // A logger may give a record a time of its own, even a later one.
-    if (readable !== undefined)
-      addLine({ ...readable, ...(pid !== undefined && { pid }) }, Math.min(readable.at, writtenAt));
+    addLine({ ...readable, text, ...(pid !== undefined && { pid }) }, Math.min(readable.at, writtenAt));
   };
+}
+
+/** A receiver answers 401 if it has another secret. `topic`: that of a function that calls webhooks. */
+function secretHint(topic: string | undefined, event: LogLine["event"]): string {
+  if (topic === undefined || !/^HTTP 401\b/.test(String(event?.error))) return "";
+  return `; its secret: minutehand receiver-secret URL --topic ${topic}`;
 }
 
 /** Counts what runs, and begins nothing while it is held. */
