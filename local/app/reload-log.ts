@@ -42,17 +42,15 @@ export function createReloadLog(log: (line: string) => void, root: string, clock
     },
     needRestart: (parts: readonly string[]) => {
       const restart = parts.join(", ");
-      if (restart !== loggedRestart && restart !== "") {
-        log(`restart to apply ${shortened(parts)}`);
-        for (const topic of goneTopics(parts)) log(`warning: ${goneTopicText(topic)}`);
-      }
+      if (restart !== loggedRestart && restart !== "") for (const line of restartLines(parts)) log(line);
       loggedRestart = restart;
     },
   };
 }
 
-function goneTopics(parts: readonly string[]): string[] {
-  return parts.flatMap((part) => /^topic (.*) \(gone\)$/.exec(part)?.[1] ?? []);
+function restartLines(parts: readonly string[]): string[] {
+  const gone = parts.flatMap((part) => /^topic (.*) \(gone\)$/.exec(part)?.[1] ?? []);
+  return [`restart to apply ${shortened(parts)}`, ...gone.map((topic) => `warning: ${goneTopicText(topic)}`)];
 }
 
 /** A stack with another name has other names for all of its parts. */

@@ -489,23 +489,23 @@ test("new, changed and gone resources need a restart, and are named", () => {
   expect(compareStacks(now, old).needRestart).toContain("function Refund (gone)");
 });
 
+const queueNamed = (name: string) => ({
+  name,
+  url: "",
+  arn: `arn:aws:sqs:us-east-1:0:${name}`,
+  attributes: {},
+});
+const topicVariables = (...topics: string[]) => ({
+  MINUTEHAND_QUEUE_URL_PREFIX: "http://127.0.0.1/0/shop-",
+  MINUTEHAND_POLICY: JSON.stringify({ topics: Object.fromEntries(topics.map((topic) => [topic, {}])) }),
+});
+const sourceOf = (queue: string, { arn }: FunctionSpec) => ({
+  ...{ uuid: queue, enabled: true, functionArn: arn, queueArn: queueNamed(queue).arn, batchSize: 1 },
+  ...{ maximumConcurrency: undefined, reportsFailures: true },
+});
+
 test("the parts of a topic are named by the topic, and other parts come after it", () => {
-  const queueOf = (name: string) => ({
-    name,
-    url: "",
-    arn: `arn:aws:sqs:us-east-1:0:${name}`,
-    attributes: {},
-  });
-  const variables = (...topics: string[]) => ({
-    MINUTEHAND_QUEUE_URL_PREFIX: "http://127.0.0.1/0/shop-",
-    MINUTEHAND_POLICY: JSON.stringify({ topics: Object.fromEntries(topics.map((topic) => [topic, {}])) }),
-  });
-  const source = (queue: string, { arn }: FunctionSpec) => ({
-    ...{ uuid: queue, enabled: true, functionArn: arn, queueArn: queueOf(queue).arn, batchSize: 1 },
-    ...{ maximumConcurrency: undefined, reportsFailures: true },
-  });
-  const api = functionSpec("Api");
-  const target = functionSpec("ReceiptTarget");
+  const [api, applier, target] = [functionSpec("Api"), functionSpec("Applier"), functionSpec("Target")];
   const caller = {
     ...functionSpec("ReceiptCaller"),
     environment: {
@@ -513,22 +513,27 @@ test("the parts of a topic are named by the topic, and other parts come after it
       MINUTEHAND_WEBHOOK_SECRET: "arn:aws:secretsmanager:us-east-1:0:secret:ReceiptSecret",
     },
   };
-  const applier = functionSpec("Applier");
   const old = stackWith({
-    functions: [{ ...api, environment: variables("report", "work") }],
-    queues: ["shop-report", "shop-report_dlq", "shop-work"].map(queueOf),
+    functions: [{ ...api, environment: topicVariables("report", "work") }],
+    queues: ["shop-report", "shop-report_dlq", "shop-work"].map(queueNamed),
   });
   const now = stackWith({
-    functions: [{ ...api, environment: variables("receipt", "work") }, target, caller, applier],
-    queues: ["shop-receipt", "shop-receipt_dlq", "shop-work", "shop_events", "mail"].map(queueOf),
+    functions: [{ ...api, environment: topicVariables("receipt", "work") }, target, caller, applier],
+    queues: ["shop-receipt", "shop-receipt_dlq", "shop-work", "shop_events", "mail"].map(queueNamed),
     eventSources: [
-      source("shop-receipt", caller),
-      source("shop-work", caller),
-      source("shop_events", applier),
+      sourceOf("shop-receipt", caller),
+      sourceOf("shop-work", caller),
+      sourceOf("shop_events", applier),
     ],
     secrets: [{ name: "ReceiptSecret", properties: {} }],
     eventRules: [
-      { arn: "rule/Placed", bus: "", sources: [], detailTypes: [], queueArns: [queueOf("shop_events").arn] },
+      {
+        arn: "rule/Placed",
+        bus: "",
+        sources: [],
+        detailTypes: [],
+        queueArns: [queueNamed("shop_events").arn],
+      },
     ],
   });
   expect(compareStacks(old, now).needRestart).toEqual([
