@@ -279,7 +279,7 @@ describe("the message of an action that is done", () => {
     await message.getByRole("link", { name: "Show them" }).click();
     await expect
       .poll(() => Object.fromEntries(new URL(page.url()).searchParams))
-      .toEqual({ topic: "work", tag, from: "2031-01-01T01:00:00.000Z", to: "2031-01-02T01:00:00.000Z" });
+      .toEqual({ topic: "work", tag, from: "2031-01-01T10:00:00.000Z", to: "2031-01-01T10:30:00.001Z" });
     await page.getByText("2 jobs due from").waitFor();
     await message.getByRole("button", { name: "Shift back …" }).click();
     const dialog = page.getByRole("dialog");
