@@ -1,4 +1,5 @@
-import { AUDIT_LADDER, BACKLOG_SOON, DAY, USUAL_LAG } from "../core/constants.ts";
+import { BACKLOG_SOON, DAY, USUAL_LAG } from "../core/constants.ts";
+import { auditAgainAfter } from "../core/look-again.ts";
 import { THROTTLED } from "../core/thrown.ts";
 import type { JobJson, JobSummary } from "../http/answers/jobs.ts";
 import type { TopicJson } from "../http/answers/topics.ts";
@@ -188,8 +189,7 @@ function consumerText(topic: Topic | undefined, late: number): string {
 function auditText(late: number): string {
   const lost = "If its message was lost, an audit sends it again";
   if (late < BACKLOG_SOON) return `${lost}, usually 7 to 15 minutes after the job could start.`;
-  const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
-  const hours = (24 * after) / DAY;
+  const hours = (24 * auditAgainAfter(late)) / DAY;
   return `${lost} at its next check. A job that is so late is checked every ${hours === 1 ? "hour" : `${hours} hours`}.`;
 }
 

@@ -1,4 +1,4 @@
-import { BUCKET } from "./constants.ts";
+import { AUDIT_LADDER, BUCKET } from "./constants.ts";
 
 /** The grid is a quarter of the wait at most, but at least a minute. */
 const GRID_PART = 4;
@@ -7,6 +7,12 @@ const GRID_PART = 4;
 export function lookAgainAt(id: string, from: number, wait: number): number {
   const minutes = Math.max(wait / BUCKET / GRID_PART, 1);
   return onGrid(id, from + wait, BUCKET * 2 ** Math.floor(Math.log2(minutes)));
+}
+
+/** How long after an audit has found a job late it looks at the job again, in ms. `late`: how late the job was, ms. */
+export function auditAgainAfter(late: number): number {
+  const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
+  return after;
 }
 
 /** Coarser grids lie on finer ones, so that looks of different waits meet. Jobs' grids are shifted, as one sweep cannot send all. */

@@ -1,5 +1,4 @@
 import {
-  AUDIT_LADDER,
   BACKLOG_PATIENCE,
   BACKLOG_SOON,
   DAY,
@@ -11,7 +10,7 @@ import {
 import { messageOf } from "../../core/errors.ts";
 import { type Home, hasCrashed, isFinished, isMovedPast, startsAt } from "../../core/home.ts";
 import { type TroubledJob, timeOf } from "../../core/item-keys.ts";
-import { lookAgainAt } from "../../core/look-again.ts";
+import { auditAgainAfter, lookAgainAt } from "../../core/look-again.ts";
 import type { Position } from "../../core/position.ts";
 import { inParallel } from "../../general/batches.ts";
 import type { Context } from "../ports.ts";
@@ -161,7 +160,7 @@ function lookAhead(home: Home, now: number): LookTime[] {
 
 /** After how many ms the next look follows a try to send. `late`: how late the job was. */
 function waitAfter(late: number, outcome: Handed["outcome"] | undefined, isBehind: boolean): number {
-  const [, after] = AUDIT_LADDER.find(([bound]) => late < bound) ?? AUDIT_LADDER[0];
+  const after = auditAgainAfter(late);
   if (outcome === "unread") return Math.max(FAILING_TOPIC_WAIT, late);
   // A release finds a held job by its note. A pause may last a year.
   if (outcome === "left" || outcome === "held") return Math.max(after, late);
