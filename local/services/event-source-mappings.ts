@@ -11,7 +11,7 @@ export type MappingStates = Readonly<Record<string, boolean>>;
 export type EventSourceMappings = {
   readonly operations: Operations;
   readonly start: (sources: readonly StartableSource[]) => void;
-  /** Knows these mappings too: those of a changed app, which run only after a restart. A call that changes one says so to `log`. */
+  /** Adds the mappings of a changed app, which start only after a restart. `log` gets a line when a call enables or disables one of them. */
   readonly expect: (specs: readonly EventSourceSpec[], log: (text: string) => void) => void;
   /** The ARNs of the queues whose messages are received. */
   readonly polled: () => string[];

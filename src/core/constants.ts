@@ -8,7 +8,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-// Bundles leave the checks out: no value changes after the tests have loaded this module.
+// The tests load this module, and so run the checks. The mark lets bundles leave the checks out.
 // @__NO_SIDE_EFFECTS__
 function mustHold(holds: boolean, rule: string): void {
   if (!holds) throw new Error(`the constants of the protocol contradict each other: ${rule}`);

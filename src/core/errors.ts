@@ -40,7 +40,8 @@ export class MinutehandError extends Error {
   constructor(code: ErrorCode, message: string, data: Record<string, unknown> = {}, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "MinutehandError";
-    // JSON of a batch's results must have it. With a `toJSON`, loggers that know errors by their class would see none, and write no stack.
+    // `JSON.stringify` keeps only enumerable properties, and the JSON of an error needs the message. A `toJSON` would hide the error's class from
+    // loggers, which would then write no stack.
     Object.defineProperty(this, "message", { enumerable: true });
     this.code = code;
     this.data = data;

@@ -61,7 +61,7 @@ const WITHOUT_PLAN = [
   "jobs above maxFiledPerMinute, one HTTP call each",
 ];
 
-/** The calculator adds a key's costs in a burst to those of a steady job. There, the claim's read also lets Lambda run longer, for 2 cents. */
+/** The calculator adds the costs of a key in a burst to those of a steady job. Measured together, a million jobs cost 2 cents more of Lambda. */
 const SUMMED = "keyed jobs, 12 a second";
 
 test.each(writtenBill().filter(({ workload }) => !WITHOUT_PLAN.includes(workload)))(

@@ -112,7 +112,7 @@ function invalid(file: string, rules: readonly string[]): CliError {
   return rules.length === 1 ? new CliError(`${text} ${rules[0]}`) : new CliError(text, rules);
 }
 
-/** Their functions run on AWS, so there this machine has no receiver. */
+/** Warns of webhooks to this machine: the functions run on AWS, where no receiver listens at such an address. */
 function unreachableReceivers({ topics }: PlainConfig): string[] {
   return Object.entries(topics).flatMap(([topic, { webhook }]) => {
     const { hostname = "" } = URL.parse(webhook?.url ?? "") ?? {};
