@@ -271,8 +271,17 @@ describe("the move from Agenda", () => {
     expect(queue.jobs()).toMatchObject([
       { key: keyOf({ text: "call Ada" }), body: { text: "call Ada" }, dueAt: later.toISOString() },
     ]);
-    const job = { topic: "reminders", key: "call-ada" } as const;
+    const job = { topic: "reminders", key: keyOf({ text: "call Ada" }) } as const;
     expect(await queue.client.cancelIfWaiting(job)).toMatchObject({ outcome: "cancelled" });
+  });
+
+  test("moves each of two jobs whose texts differ only in other letters or signs", async () => {
+    const { mongoJobs, move } = await programOf("agenda", "agenda-move.ts");
+    const queue = createTestQueue({ topics: { reminders: { handler: () => {} } }, now: new Date() });
+    const texts = ["позвонить маме", "купить хлеб", "Pay 5", "Pay €5"];
+    await move(mongoJobs(agendaJobs(texts.map((text, id) => waiting(id, text)))), queue.client);
+    const moved = queue.jobs().map(({ body }) => (body as { text: string }).text);
+    expect(moved.sort()).toEqual(texts.sort());
   });
 
   test("leaves a job that Agenda takes during the move", async () => {
