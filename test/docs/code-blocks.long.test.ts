@@ -295,123 +295,152 @@ describe("the move from Agenda", () => {
   });
 });
 
-/** Rows of which each has these values. `mark` sets the row's `filed`. */
-function marking(row: { dueAt: Date; version: number }, mark: (id: string) => unknown = () => {}) {
-  return {
-    async markFiled(id: string, file: (row: object) => Promise<void>) {
-      await file({ id, ...row });
-      mark(id);
-    },
+const TABLE_PAGE = "docs/guides/from-polled-table.md";
+
+/** What the first group of the pattern matches in the page about a polled table. */
+const inTablePage = (pattern: RegExp): string => pattern.exec(readPage(TABLE_PAGE))?.[1] ?? "";
+
+/** The page's table, trigger and pool over SQLite, which has no `FOR UPDATE`, and whose triggers call no functions. */
+function ordersTable() {
+  const db = new DatabaseSync(":memory:");
+  const sets = [...readPage(TABLE_PAGE).matchAll(/NEW\.(\w+) := (.+);/g)].map(
+    ([, name, to]) => `${name} = ${to}`,
+  );
+  db.exec(`CREATE TABLE orders (id, due_at, paid DEFAULT false, closed DEFAULT false, filed DEFAULT false, version DEFAULT 1);
+    CREATE TRIGGER unfile_order AFTER UPDATE ON orders WHEN ${inTablePage(/^ {2}WHEN \((.+)\)$/m)}
+    BEGIN UPDATE orders SET ${sets.join()} WHERE id = OLD.id; END`);
+  const query = async (sql: string, values: readonly (string | number | null)[] = []) => {
+    const statement = db.prepare(sql.replace(/ FOR UPDATE.*/, "").replace("now()", "$1"));
+    const rows = statement.all(Object.fromEntries(values.map((value, at) => [`$${at + 1}`, value])));
+    return { rows: rows.map((row) => ({ ...row, id: String(row.id), dueAt: new Date(Number(row.dueAt)) })) };
   };
+  const connect = async () => ({
+    query,
+    release: (destroy = false): void => void (destroy && db.exec("ROLLBACK")),
+  });
+  const write = (id: string, dueAt?: Date) =>
+    query("INSERT INTO orders (id, due_at) VALUES ($1, $2)", [id, dueAt?.getTime() ?? null]);
+  const change = (id: string, sets: string, ...values: number[]) =>
+    query(`UPDATE orders SET ${sets} WHERE id = $1`, [id, ...values]);
+  const filed = () =>
+    db
+      .prepare("SELECT id FROM orders WHERE filed ORDER BY id")
+      .all()
+      .map(({ id }) => id);
+  return { pool: { query, connect }, query, write, change, filed };
 }
 
 test("the hourly poll of a table files a missing job once, and no row of a dead job again", async () => {
   const { fileJob, fileMissing } = await programOf("polled-table", "rows.ts");
+  const { pool, query, write, filed } = ordersTable();
   const handler = (): void => {
     throw new Error("no route");
   };
   const queue = createTestQueue({ topics: { "order-timeout": { handler, maxAttempts: 1 } } });
   const dueAt = new Date(queue.now().getTime() + 60_000);
-  const filed = new Set<string>();
-  const rows = {
-    unfiled: async () => ["17", "no key", "18"].filter((id) => !filed.has(id)),
-    ...marking({ dueAt, version: 1 }, (id) => filed.add(id)),
+  for (const id of ["17", "no key", "18"]) await write(id, dueAt);
+  await write("without a time");
+  await fileJob(queue.client, pool, "17");
+  const dies = async (sql: string, values?: string[]) => {
+    if (sql.includes("SET filed")) throw new Error("the process dies");
+    return query(sql, values);
   };
-  await fileJob(queue.client, rows, "17");
-  const died = marking({ dueAt, version: 1 }, () => {
-    throw new Error("the process dies");
-  });
-  await expect(fileJob(queue.client, died, "18")).rejects.toThrow("dies");
+  const dying = { ...pool, connect: async () => ({ ...(await pool.connect()), query: dies }) };
+  await expect(fileJob(queue.client, dying, "18")).rejects.toThrow("dies");
   await queue.advance("1h");
-  expect([...filed]).toEqual(["17"]);
-  await fileMissing(queue.client, rows);
+  expect(filed()).toEqual(["17"]);
+  const reported = vi.spyOn(console, "error").mockReturnValue();
+  expect(await fileMissing(queue.client, pool)).toBe(2);
+  expect(reported.mock.calls.map(([text]) => text)).toEqual(["order no key is not filed yet"]);
+  reported.mockRestore();
   await queue.advance("1h");
-  expect([...filed]).toEqual(["17", "18"]);
+  expect(filed()).toEqual(["17", "18"]);
   expect(queue.jobs().map(({ key, state }) => `${key} ${state}`)).toEqual(["order-17 dead", "order-18 dead"]);
-  const [soon, later] = [1, 2].map((hours) => new Date(queue.now().getTime() + hours * 3_600_000));
-  // The third change gives the row its second time again.
-  const times = [later, soon, later] as Date[];
-  for (const [version, dueAt] of times.entries())
-    await fileJob(queue.client, marking({ dueAt, version }), "19");
-  expect(queue.jobs().at(-1)).toMatchObject({
-    key: "order-19",
-    dueAt: later?.toISOString(),
-    state: "scheduled",
-  });
-  expect(queue.jobs()).toHaveLength(3);
 });
 
-/** The first SQL statement of the guide that matches, as SQLite takes it. */
-function statementOf(pattern: RegExp): string {
-  const [, sql = ""] = pattern.exec(readPage("docs/guides/from-polled-table.md")) ?? [];
-  return sql.replace("now()", "?").replace("…", "?").replace(" FOR UPDATE SKIP LOCKED", "");
-}
-
-test("a row that the old poll runs while a table moves over is not run again, and a row that is filed is left to its job", async () => {
+test("a row that any poll runs while a table moves over is not run again, and a row that is filed is left to its job", async () => {
   const { fileJob, fileMissing } = await programOf("polled-table", "rows.ts");
-  using db = new DatabaseSync(":memory:");
-  db.exec("CREATE TABLE orders (id, due_at, closed DEFAULT false, filed DEFAULT false)");
-  const select = db.prepare(statementOf(/`(SELECT id FROM orders WHERE due_at [^`]*)`/));
-  const finish = db.prepare(statementOf(/`(UPDATE orders SET closed [^`]*)`/));
-  const unfiled = db.prepare(statementOf(/: Promise<string\[\]>; \/\/ (SELECT .*)/));
-  const insert = db.prepare("INSERT INTO orders (id, due_at) VALUES (?, ?)");
-  const mark = db.prepare("UPDATE orders SET filed = true WHERE id = ?");
+  const { pool, query, write, change } = ordersTable();
+  const select = inTablePage(/`(SELECT id FROM orders WHERE due_at [^`]*)`/);
   const ran: string[] = [];
   const handler = ({ body }: { body: { orderId: string } }) => void ran.push(`job of ${body.orderId}`);
   const queue = createTestQueue({ topics: { "order-timeout": { handler } } });
-  const idsOf = (found: object[]) => found.map((row) => (row as { id: string }).id);
-  const poll = (): void => {
-    for (const id of idsOf(select.all(queue.now().getTime()))) {
+  const poll = async (sql: string): Promise<void> => {
+    for (const { id } of (await query(sql, [queue.now().getTime()])).rows) {
       ran.push(`poll of ${id}`);
-      finish.run(id);
+      await change(id, "closed = true");
     }
   };
-  const dueAt = new Date(queue.now().getTime() + 60_000);
-  const file = marking({ dueAt, version: 1 }, (id) => mark.run(id));
-  const rows = { ...file, unfiled: async () => idsOf(unfiled.all()) };
-  for (const id of ["polled", "filed", "waiting"]) insert.run(id, id === "polled" ? 0 : dueAt.getTime());
-  await fileJob(queue.client, rows, "filed");
-  poll();
-  await fileMissing(queue.client, rows);
+  const [past, dueAt] = [new Date(0), new Date(queue.now().getTime() + 60_000)];
+  for (const id of ["paid", "first", "filed", "waiting"]) await write(id, id === "first" ? past : dueAt);
+  await change("paid", "paid = true");
+  await poll(select.replace(" AND NOT filed", ""));
+  await write("second", past);
+  await fileJob(queue.client, pool, "filed");
+  await poll(select);
+  await fileMissing(queue.client, pool);
   await queue.advance("1h");
-  poll();
-  expect(ran).toEqual(["poll of polled", "job of filed", "job of waiting"]);
+  await poll(select);
+  await fileMissing(queue.client, pool);
+  await queue.advance("1h");
+  expect(ran).toEqual(["poll of first", "poll of second", "job of filed", "job of waiting"]);
 });
 
 test("a change of a row whose job runs leaves the row to the poll, and the job that runs closes no order", async () => {
   const { cancelJob, fileJob, handlerOf } = await programOf("polled-table", "rows.ts");
-  const order = { version: 1, paid: false, closed: false };
-  const marked: string[] = [];
-  const dueAt = new Date(Date.UTC(2026, 0, 1, 1));
-  const mark = (id: string) => marked.push(id);
-  const file = () => fileJob(queue.client, marking({ dueAt, ...order }, mark), "17");
+  const { pool, query, write, change, filed } = ordersTable();
+  const closed = async () => (await query("SELECT id FROM orders WHERE closed")).rows.length;
   let meanwhile = async (): Promise<void> => {};
-  const update = async (sql: string, [id, version]: unknown[]): Promise<void> => {
-    expect([sql, id]).toEqual([
-      "UPDATE orders SET closed = true WHERE id = $1 AND version = $2 AND NOT paid",
-      "17",
-    ]);
+  const update = async (sql: string, values: string[]) => {
     await meanwhile();
-    if (version === order.version && !order.paid) order.closed = true;
+    return query(sql, values);
   };
-  const queue = createTestQueue({ topics: { "order-timeout": { handler: handlerOf(update) } } });
-  await file();
+  const handler = handlerOf({ ...pool, query: update });
+  const queue = createTestQueue({ topics: { "order-timeout": { handler } } });
+  const dueIn = (minutes: number): number => queue.now().getTime() + minutes * 60_000;
+  await write("17", new Date(dueIn(1)));
+  await fileJob(queue.client, pool, "17");
   meanwhile = async () => {
-    order.version = 2;
-    await file();
+    await change("17", "due_at = $2", dueIn(2));
+    await fileJob(queue.client, pool, "17");
     await cancelJob(queue.client, "17"); // too late as well
   };
-  await queue.advance("1h");
-  expect({ marked, ...order }).toMatchObject({ marked: ["17"], closed: false });
+  await queue.advance("1m");
+  expect([filed(), await closed()]).toEqual([[], 0]);
   meanwhile = async () => {};
-  await file();
+  await fileJob(queue.client, pool, "17");
   await queue.advance("1h");
-  expect({ marked, ...order }).toMatchObject({ marked: ["17", "17"], closed: true });
-  order.version = 3;
-  dueAt.setUTCDate(2);
-  await file();
+  expect(await closed()).toBe(1);
+  await change("17", "closed = false, due_at = $2", dueIn(1));
+  await fileJob(queue.client, pool, "17");
+  await change("17", "paid = true");
   await cancelJob(queue.client, "17");
   expect(queue.jobs().map(({ state }) => state)).toEqual(["done", "done", "cancelled"]);
+});
+
+test("a change by hand of when, and of whether, a row must run counts at the next hourly poll", async () => {
+  const { fileMissing, handlerOf } = await programOf("polled-table", "rows.ts");
+  const { pool, query, write, change } = ordersTable();
+  const queue = createTestQueue({ topics: { "order-timeout": { handler: handlerOf(pool) } } });
+  const start = queue.now().getTime();
+  const hour = (hours: number): number => start + hours * 3_600_000;
+  const ids = ["later", "again", "unpaid", "reopened"];
+  for (const id of ids) await write(id, new Date(hour(0.2)));
+  const closed = async () => (await query("SELECT id FROM orders WHERE closed")).rows.map(({ id }) => id);
+  await fileMissing(queue.client, pool);
+  await change("later", "due_at = $2", hour(2));
+  await change("again", "due_at = $2", hour(2));
+  await change("again", "due_at = $2", hour(0.2));
+  await change("unpaid", "paid = true");
+  await queue.advance("1h");
+  expect(await closed()).toEqual(["reopened"]);
+  await change("unpaid", "paid = false");
+  await change("reopened", "closed = false");
+  await fileMissing(queue.client, pool);
+  await queue.advance("1m");
+  expect(await closed()).toEqual(["again", "unpaid", "reopened"]);
+  await queue.advance("1h");
+  expect(await closed()).toEqual(ids);
 });
 
 type QStashMessage = { body?: string; notBefore?: number; maxRetries?: number; scheduleId?: string };

@@ -18,6 +18,7 @@ const TESTED: Readonly<Record<string, string>> = {
   go: "sign-blocks.long.test.ts",
   java: "sign-blocks.long.test.ts",
   ruby: "sign-blocks.long.test.ts",
+  sql: "code-blocks.long.test.ts",
   json: "pages.test.ts",
   yaml: "pages.test.ts",
   text: "pages.test.ts",
