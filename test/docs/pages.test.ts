@@ -145,6 +145,16 @@ test("the monthly cost of a thousand jobs a second follows from the price of a w
   expect(number(page, /writes alone cost about \$([\d,]+) a month/)).toBe(cost);
 });
 
+test.each(["target", "webhook"])("the cost of waiting for a %s follows from the price of Lambda", (room) => {
+  const [, memory] = /const MEMORY_MIB = (\d+);/.exec(readPage(`infra/${room}.ts`)) ?? [];
+  const second = (Number(memory) / 1024) * PRICES.gigabyteSecond * 1e6;
+  const pattern = /\$([\d.]+) a million jobs for each second/g;
+  const costs = PAGES.flatMap((page) =>
+    [...readPage(page).matchAll(pattern)].map(([, cost]) => Number(cost)),
+  );
+  expect([...new Set(costs)]).toEqual([Math.round(second * 10) / 10]);
+});
+
 /** Folders of the repository, whose files the pages name. */
 const FOLDERS = new Set(globSync(["*/", "{src,tools}/*/"], { cwd: ROOT }).map((folder) => basename(folder)));
 
