@@ -91,7 +91,10 @@ export function createFunctionPool(spec: FunctionSpec, host: EnvironmentHost): F
     followClock: () => Promise.all([...all.keys()].map((environment) => environment.followClock())),
     replace: (next) => {
       pool.spec = next;
+      const isQuiet = all.size + pool.starting === idle.length;
       for (const { environment } of idle.splice(0)) environment.kill();
+      // New code that cannot be loaded is reported at once, and not only with the next invocation.
+      if (isQuiet && !pool.stopping) void start(pool);
     },
     pids: () => [...all.keys()].filter((environment) => environment.isAlive()).map(({ pid }) => pid),
     stop: (graceMs) => {

@@ -220,6 +220,16 @@ test("code that cannot be loaded fails the invocation", async () => {
   expect(lines.at(-1)).toMatch(/could not start.*nobody/);
 });
 
+test("new code that cannot be loaded is reported before anything invokes it", async () => {
+  open();
+  await call("/");
+  lines.length = 0;
+  pool.replace({ ...spec, handler: "index.nobody" });
+  await expect
+    .poll(() => lines, { timeout: HANG_MS })
+    .toEqual([expect.stringMatching(/could not start.*nobody/)]);
+});
+
 test("a stop logs no error of a process that starts, whose code is deleted meanwhile", async () => {
   const started = Promise.withResolvers<ChildProcess>();
   const watch = (child: ChildProcess) => {
