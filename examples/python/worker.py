@@ -1,25 +1,33 @@
-"""Pulls the jobs of a topic over HTTP, one at a time: python3 worker.py [TOPIC] [--once]. Without TOPIC: `thumbnail`
+"""Pulls the jobs of a topic over HTTP: python3 worker.py [TOPIC] [--concurrency N] [--once]
+
+Without TOPIC, it pulls `thumbnail`. It runs up to N jobs at once, each in a thread of its own. Without N, it runs one at a time.
 
 MINUTEHAND_URL is the address of the API. Without it, the worker calls the local stack.
 
 Other workers do not get the job until its lease ends. While a job runs, the worker extends its lease. If this worker dies, the lease
 ends and the run counts as a failed attempt.
 
-To stop the worker, send it SIGTERM. It lets its last `receive` end, which takes up to WAIT_SECONDS (20), runs the job if one still comes, and
-then ends. If you kill it at once, the job of that `receive` has no worker, and loses an attempt.
+To stop the worker, send it SIGTERM. It lets its last `receive` end, which takes up to WAIT_SECONDS (20), runs the jobs that still come, and
+then ends. If you kill it at once, the jobs of that `receive` have no worker, and lose an attempt.
 """
 
+import argparse
 import contextlib
 import os
 import signal
 import sys
 import threading
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from api import TROUBLES, Refused, call
 
-ARGUMENTS = [argument for argument in sys.argv[1:] if argument != "--once"]
+parser = argparse.ArgumentParser()
+parser.add_argument("topic", nargs="?", default="thumbnail")
+parser.add_argument("--concurrency", type=int, default=1)
+parser.add_argument("--once", action="store_true", help="end after the first job")
+OPTIONS = parser.parse_args()
 URL = os.environ.get("MINUTEHAND_URL", "http://127.0.0.1:4500").rstrip("/")
-TOPIC = ARGUMENTS[0] if ARGUMENTS else "thumbnail"
+TOPIC = OPTIONS.topic
 WAIT_SECONDS = int(os.environ.get("WAIT_SECONDS", "20"))
 # A lease ends after the topic's `ttr`, which is 30 seconds by default. Extend it well before.
 EXTEND_EVERY = float(os.environ.get("EXTEND_EVERY", "10"))
@@ -43,9 +51,9 @@ def make_thumbnail(job, lost):
     print(f"{body['image']} at {body['width']} px, attempt {job['attempt']}", flush=True)
 
 
-def receive(url):
-    """Waits for a job. A `receive` that failed is repeated only while the worker is not stopping."""
-    body = {"max": 1, "waitSeconds": WAIT_SECONDS}
+def receive(url, most):
+    """Waits for jobs. A `receive` that failed is repeated only while the worker is not stopping."""
+    body = {"max": min(most, 10), "waitSeconds": WAIT_SECONDS}
     try:
         return call(url, "POST", f"/topics/{TOPIC}/receive", body, go_on=lambda _: not stopping)["jobs"]
     except TROUBLES:
@@ -89,29 +97,43 @@ def settle(url, path, body):
         print(f"{path}: {error}; it took longer than its lease", file=sys.stderr, flush=True)
 
 
-def work(url, once):
-    while not stopping:
-        jobs = receive(url)
-        for job in jobs:
-            receipt = {"receipt": job["receipt"]}
-            try:
-                with extended(url, job["receipt"]) as lost:
-                    make_thumbnail(job, lost)
-            except Exception as error:
-                reason = f"{type(error).__name__}: {error}"
-                print(f"job {job['id']}, attempt {job['attempt']}: {reason}", file=sys.stderr, flush=True)
-                settle(url, f"/topics/{TOPIC}/retry", {**receipt, "error": reason})
-            else:
-                settle(url, f"/topics/{TOPIC}/finish", receipt)
-        if once and jobs:
-            return
+def run(url, job):
+    receipt = {"receipt": job["receipt"]}
+    try:
+        with extended(url, job["receipt"]) as lost:
+            make_thumbnail(job, lost)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        print(f"job {job['id']}, attempt {job['attempt']}: {reason}", file=sys.stderr, flush=True)
+        settle(url, f"/topics/{TOPIC}/retry", {**receipt, "error": reason})
+    else:
+        settle(url, f"/topics/{TOPIC}/finish", receipt)
+
+
+def work(url, concurrency, once):
+    """Receives at most as many jobs as threads are free, because the lease of a job begins at once. At the end, waits for all that run."""
+    with ThreadPoolExecutor(concurrency) as threads:
+        running = set()
+        while not stopping:
+            jobs = receive(url, concurrency - len(running))
+            running |= {threads.submit(run, url, job) for job in jobs}
+            if once and jobs:
+                break
+            done, running = wait(running, None if len(running) == concurrency else 0, FIRST_COMPLETED)
+            raise_errors_of(done)
+        raise_errors_of(running)
+
+
+def raise_errors_of(runs):
+    for ended in runs:
+        ended.result()
 
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, stop)
     print(f"waits for jobs of {TOPIC} at {URL}", file=sys.stderr, flush=True)
     try:
-        work(URL, "--once" in sys.argv)
+        work(URL, OPTIONS.concurrency, OPTIONS.once)
     except Refused as error:
         # For example, the queue has no such topic.
         sys.exit(error.detail or str(error))

@@ -29,7 +29,7 @@ const PRINTED = "cat.png at 120 px, attempt 1\n";
 
 type Ended = { printed: string; told: string; status: number };
 
-function start(
+export function start(
   [command, ...args]: readonly [string, ...string[]],
   env: NodeJS.ProcessEnv = {},
 ): ChildProcess {
@@ -39,7 +39,7 @@ function start(
   });
 }
 
-async function ended(program: ChildProcess): Promise<Ended> {
+export async function ended(program: ChildProcess): Promise<Ended> {
   const [printed, told, [status]] = await Promise.all([
     text(program.stdout as NodeJS.ReadableStream),
     text(program.stderr as NodeJS.ReadableStream),

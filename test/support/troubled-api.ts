@@ -26,13 +26,14 @@ export async function serveInTrouble(
   const left = [...troubles];
   const answer = async (response: ServerResponse): Promise<void> => {
     const trouble = left.shift();
+    const request = requestOf(receiver.received.at(-1) as Received);
     if (trouble === "cut before") return void response.destroy();
     if (trouble === "hang") return;
     if (typeof trouble === "object") {
       return void response.writeHead(trouble.status, trouble.headers).end(trouble.body ?? "");
     }
     if (typeof trouble === "function") await trouble();
-    const answered = await fetchApp(api.app, requestOf(receiver.received.at(-1) as Received));
+    const answered = await fetchApp(api.app, request);
     const text = await answered.text();
     if (trouble === "cut after") return void response.destroy();
     response.writeHead(answered.status, Object.fromEntries(answered.headers));
