@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { serveApi } from "../cli/served-api.ts";
 import { createApi } from "../support/api.ts";
 import { rubyTest } from "../support/ruby.ts";
+import { serveInTrouble } from "../support/troubled-api.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
 
@@ -16,10 +17,13 @@ const TOPICS = { "order-timeout": { consumer: "pull" } } as const;
 const WEBHOOK_SECRET = `whsec_${Buffer.alloc(33, 7).toString("base64")}`;
 const KEYS = { AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "secret" };
 
-/** The class that the worker runs. It fails for one order, and stops the worker at another. */
+/** The class that the worker runs. It waits until three jobs run at once. It fails for one order, and stops the worker at another. */
 const CLOSE_ORDER = `
 class CloseOrder
+  BEGUN = Queue.new
   def perform(order_id)
+    BEGUN << order_id
+    sleep 0.01 until BEGUN.size == 3
     puts order_id
     raise "no route" if order_id == "18"
     Process.kill("TERM", Process.pid) if order_id == "19"
@@ -104,18 +108,35 @@ async function ruby(
   return { lines: stdout.trim().split("\n"), stderr };
 }
 
-rubyTest("the page's worker finishes a job, retries one that failed, and ends at SIGTERM", async () => {
-  await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
-  const ids: string[] = [];
-  for (const orderId of ["17", "18", "19"])
-    ids.push(String((await api.file({ topic: "order-timeout", delay: 0, body: { orderId } })).id));
-  const { lines, stderr } = await ruby("worker.rb", api.url);
-  expect(lines.sort()).toEqual(["17", "18", "19"]);
-  expect(stderr).toMatch(/close_order\.rb.*no route/);
-  const jobs = await Promise.all(ids.map(async (id) => (await api.call("GET", `/jobs/${id}`)).json));
-  expect(jobs.map(({ state }) => state)).toEqual(["done", "scheduled", "done"]);
-  expect(jobs[1]).toMatchObject({ lastError: "no route" });
-});
+rubyTest(
+  "the page's worker runs jobs at once, finishes them, retries one that failed, and ends at SIGTERM",
+  async () => {
+    await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+    const ids: string[] = [];
+    for (const orderId of ["17", "18", "19"])
+      ids.push(String((await api.file({ topic: "order-timeout", delay: 0, body: { orderId } })).id));
+    const { lines, stderr } = await ruby("worker.rb", api.url);
+    expect(lines.sort()).toEqual(["17", "18", "19"]);
+    expect(stderr).toMatch(/close_order\.rb.*no route/);
+    const jobs = await Promise.all(ids.map(async (id) => (await api.call("GET", `/jobs/${id}`)).json));
+    expect(jobs.map(({ state }) => state)).toEqual(["done", "scheduled", "done"]);
+    expect(jobs[1]).toMatchObject({ lastError: "no route" });
+  },
+);
+
+rubyTest(
+  "the page's worker lets the other jobs end when the call of one fails, and ends with its error",
+  async () => {
+    const api = createApi(createWorld({ topics: TOPICS }));
+    const orders = ["17", "18", "19"];
+    for (const orderId of orders) await api.file({ topic: "order-timeout", delay: 0, body: { orderId } });
+    await using served = await serveInTrouble([undefined, { status: 403 }], api);
+    await expect(ruby("worker.rb", served.url)).rejects.toThrow("403");
+    expect(served.received.map(({ path }) => path).filter((path) => /finish|retry/.test(path))).toHaveLength(
+      3,
+    );
+  },
+);
 
 rubyTest("an order of the page's Ruby is filed once, and a paid one is cancelled", async () => {
   await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
