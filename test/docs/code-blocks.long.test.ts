@@ -93,7 +93,7 @@ for (const { name, path } of written.filter(({ isTest }) => isTest)) {
   });
 }
 
-type Delayed = { name: string; data: string; opts: string; delay: string };
+type Delayed = { name: string; data: string; opts: string; delay: string; parentKey?: string };
 
 /** BullMQ's list of delayed jobs as Redis has it, with the calls that the page's move makes. */
 function bullRedis(jobs: Map<string, Delayed>, due: number) {
@@ -134,6 +134,7 @@ test("a delayed job of BullMQ is moved to the time of its score with its attempt
     ["order-19", delayed("19")],
     ["repeat:daily:1", delayed("20")],
     ["mail-1", { ...delayed("21"), name: "mail" }],
+    ["child", { ...delayed("22"), parentKey: "bull:orders:1" }],
   ]);
   const redis = bullRedis(jobs, due);
   jobs.delete("order-19"); // removed after the list was read
@@ -143,7 +144,7 @@ test("a delayed job of BullMQ is moved to the time of its score with its attempt
     ["17", "18"].map((orderId) => ({ key: `order-${orderId}`, body: { orderId }, dueAt: due })),
   );
   expect(queue.jobs().map(({ maxAttempts }) => maxAttempts)).toEqual([4, 1]);
-  expect([...redis.listed]).toEqual(["order-19", "repeat:daily:1", "mail-1"]);
+  expect([...redis.listed]).toEqual(["order-19", "repeat:daily:1", "mail-1", "child"]);
   expect(await orderPaid(queue.client, "17")).toBe(true);
   await move(redis, queue.client);
   expect(queue.jobs().map(({ state }) => state)).toEqual(["cancelled", "scheduled"]);

@@ -157,14 +157,12 @@ import json, sys
 from orders import order_paid, place_order
 url, revoked = sys.argv[1], []
 ids = [place_order(url, "17")["id"] for _ in range(2)]
-state = order_paid(url, "17", revoked.append)["state"]
-order_paid(url, "18", revoked.append)
-old = order_paid(url, "19", revoked.append)
-order_paid(url, "20", revoked.append)
-print(json.dumps({"once": len(set(ids)), "state": state, "revoked": revoked, "old": old}))
+cancelled = order_paid(url, "17", revoked.append)
+late = [order_paid(url, order_id, revoked.append) for order_id in ("18", "19", "20")]
+print(json.dumps({"once": len(set(ids)), "cancelled": cancelled, "revoked": revoked, "late": late}))
 `;
     expect(await python("orders", program, api.url)).toEqual({
-      ...{ once: 1, state: "cancelled", revoked: [id, running], old: null },
+      ...{ once: 1, cancelled: true, revoked: [id, running], late: [false, false, false] },
     });
   },
 );
