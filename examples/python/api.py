@@ -36,16 +36,17 @@ class Refused(Exception):
 TROUBLES = (Refused, OSError, http.client.HTTPException, json.JSONDecodeError, UnicodeDecodeError)
 
 
-def call(url, method, path, body=None, key=None, go_on=lambda tries: True):
+def call(url, method, path, body=None, key=None, revision=None, go_on=lambda tries: True):
     """Calls the API until it answers, and returns the JSON of the answer.
 
     Raises Refused if the API refuses the call, and the last trouble if `go_on` says that the tries are enough. `key`: the Idempotency-Key
-    of a call that must not take effect twice.
+    of a call that must not take effect twice. `revision`: the revision of the job that the caller has read. If the job has another one by
+    now, the API refuses the call with 412.
     """
     pause, tries = FIRST_PAUSE, 0
     while True:
         try:
-            answer = send(url, method, path, body, key)
+            answer = send(url, method, path, body, key, revision)
         except TROUBLES as error:
             is_answer = isinstance(error, Refused)
             if is_answer and error.status < 500 and error.status != 429:
@@ -81,11 +82,13 @@ class NoRedirects(urllib.request.HTTPRedirectHandler):
 opener = urllib.request.build_opener(NoRedirects)
 
 
-def send(url, method, path, body, key):
+def send(url, method, path, body, key, revision):
     data = None if body is None else json.dumps(body).encode()
     headers = {"content-type": "application/json"}
     if key is not None:
         headers["idempotency-key"] = key
+    if revision is not None:
+        headers["if-match"] = f'"{revision}"'
     gateway = re.search(r"\.execute-api\.([a-z0-9-]+)\.", url)
     if gateway or url.startswith("https:"):  # https: a domain name of your own
         region = gateway[1] if gateway else os.environ["AWS_REGION"]

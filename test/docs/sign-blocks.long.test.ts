@@ -6,7 +6,6 @@ import { expect, test } from "vitest";
 import { createApi } from "../support/api.ts";
 import { expectSigned, type Gateway, serveGateway } from "../support/gateway.ts";
 import { goTest } from "../support/go.ts";
-import { botocoreTest } from "../support/python.ts";
 import { rubyTest } from "../support/ruby.ts";
 import { createWorld } from "../support/world.ts";
 import { blocks, ROOT } from "./blocks.ts";
@@ -39,8 +38,6 @@ async function play(kind: string, file: string, programOf: (folder: string, gate
   expect(gateway.received).toHaveLength(1);
   for (const call of gateway.received) expectSigned(call);
 }
-
-botocoreTest("the page's Python signs", () => play("python", "sign.py", () => ["python3", "sign.py"]));
 
 rubyTest("the page's Ruby signs", () => play("ruby", "minutehand.rb", () => ["ruby", "minutehand.rb"]));
 
