@@ -186,7 +186,10 @@ for (const [code, run] of TOO_LATE)
 botocoreTest(
   "the page's Python says that there is no job to cancel, goes on after a short outage, and gives up in a longer one",
   async () => {
-    const refused = (status: number, code: string) => ({ status, body: JSON.stringify({ code, detail: "" }) });
+    const refused = (status: number, code: string) => ({
+      status,
+      body: JSON.stringify({ code, detail: "" }),
+    });
     await using none = await serveInTrouble([undefined, refused(404, "job-not-found")], apiOf());
     expect(await python(FILE_JOB, { MINUTEHAND_URL: none.url })).toMatch(/\njob-not-found\n$/);
     const away = refused(503, "unavailable");
