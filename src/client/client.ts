@@ -172,7 +172,8 @@ export type Client<Topics = TopicBodies> = {
   ): AsyncIterable<{ minute: string; count: number }>;
   /**
    * Counts all jobs of a range, by default of the next hour, by topic, state and step of time, part by part. Two parts can have counts of the
-   * same step, topic and state: add them up.
+   * same step, topic and state: add them up. Reads each minute of the range, of all topics: a month takes a minute or more and some cents. For
+   * a gauge take `topics()`.
    */
   counts<N extends keyof T & string, T = Topics>(query: CountQuery<N>): AsyncIterable<CountPart>;
   /**
