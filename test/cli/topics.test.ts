@@ -83,12 +83,12 @@ describe("dead and redrive", () => {
     expect((await type(api, ["dead", "work", "--group", "g"])).err).toBe("no dead job\n");
 
     const named = await type(api, ["redrive", "work", second]);
-    expect(named.out).toBe("redriven 1 job of work; 2 left\n");
+    expect(named.out).toBe("redriven 1 job of work; dead now: 2\n");
     const delayed = await type(api, ["redrive", "work", "--max", "1", "--delay", "1h", "--json"]);
     expect(delayed.lines).toEqual([{ redriven: 1, left: 1 }]);
     const moved = await api.call("GET", `/jobs/${first}`);
     expect(moved.json).toMatchObject({ state: "scheduled", dueAt: "2026-03-01T10:00:03.000Z" });
-    expect((await type(api, ["redrive", "work"])).out).toBe("redriven 1 job of work; 0 left\n");
+    expect((await type(api, ["redrive", "work"])).out).toBe("redriven 1 job of work; dead now: 0\n");
     expect((await api.call("GET", `/jobs/${third}`)).json).toMatchObject({ state: "scheduled" });
     expect(await type(api, ["dead", "work"])).toMatchObject({ code: 0, out: "", err: "no dead job\n" });
   });
@@ -122,7 +122,7 @@ describe("dead and redrive", () => {
     const waiting = (json.results as { job: { id: string } }[]).map(({ job }) => job.id);
     const args = [...waiting, waiting[0] ?? "", dead, "--delay", "1m", "--rate", "10"];
     const { code, out, err } = await type(api, ["redrive", "work", ...args]);
-    expect(out).toBe("redriven 1 job of work; 0 left\n");
+    expect(out).toBe("redriven 1 job of work; dead now: 0\n");
     expect(err).toBe(
       "minutehand: 500 of 501 jobs were not redriven: they are not dead, or their keys name other jobs\n",
     );
@@ -148,7 +148,7 @@ describe("dead and redrive", () => {
       });
     expect(await redrive(dead, "--if-match", revision)).toMatchObject({
       code: 0,
-      out: "redriven 1 job of work; 0 left\n",
+      out: "redriven 1 job of work; dead now: 0\n",
     });
   });
 
@@ -174,7 +174,9 @@ describe("dead and redrive", () => {
       out: "dismissed 1 job of work; 1 left\n",
     });
     expect((await type(api, ["dead", "work", "--json"])).lines).toMatchObject([{ id: second }]);
-    expect((await type(api, ["dismiss", "work", second, "--if-match", "9"])).err).toContain("If-Match");
+    expect((await type(api, ["dismiss", "work", second, "--if-match", "9"])).err).toContain(
+      "it has revision 0 now",
+    );
     expect(await type(api, ["dismiss", "work", second, "--if-match", "0"])).toMatchObject({ code: 0 });
   });
 
@@ -200,7 +202,7 @@ describe("dead and redrive", () => {
     const nobody = "01KJMBQDE001HA2ZQ31MBWX213";
     expect(await type(api, ["redrive", "work", dead, ...waiting, nobody])).toMatchObject({
       code: 1,
-      out: "redriven 1 job of work; 0 left\n",
+      out: "redriven 1 job of work; dead now: 0\n",
       err: `minutehand: topic work has no job ${nobody}\n`,
     });
   });

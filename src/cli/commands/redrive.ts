@@ -65,7 +65,7 @@ export function addRedrive(program: Command, open: Open): void {
 }
 
 function show({ output }: Session, topic: string, done: Redriven): Promise<void> {
-  return output.told(done, `redriven ${many(done.redriven)} of ${topic}; ${counted(done.left)} left`);
+  return output.told(done, `redriven ${many(done.redriven)} of ${topic}; dead now: ${counted(done.left)}`);
 }
 
 type HowEach = { [Name in "delay" | "rate" | "reason" | "ifMatch"]: Flags[Name] | undefined };

@@ -86,7 +86,10 @@ export const redriven = answer(
       z.meta({ description: "How many jobs this call, or an earlier try of it, has redriven." }),
     ),
     left: count.check(
-      z.meta({ description: "How many jobs of the topic are still dead, counted up to 1,000." }),
+      z.meta({
+        description:
+          "How many jobs of the topic are dead now, also those that have died again, counted up to 1,000.",
+      }),
     ),
   }),
 );

@@ -32,7 +32,7 @@ export type RedriveRequest = {
 export type Redriven = {
   /** How many jobs this call, or an earlier try of it, has redriven. */
   redriven: number;
-  /** How many jobs of the topic are still dead, counted up to 1,000. */
+  /** How many jobs of the topic are dead now, also those that have died again, counted up to 1,000. */
   left: number;
 };
 
