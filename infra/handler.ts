@@ -152,7 +152,7 @@ export function handlerCode(
   const made = bundle(file, root, choices);
   const { code, exports, inputs, leftToRuntime, options } = made;
   if (exports?.includes("handler") === false) {
-    const actual = exports.length > 0 ? exports.join(", ") : "nothing";
+    const actual = exports.length > 0 ? exports.join(", ") : "nothing by name";
     throw new Error(
       `the file of a handler must export "handler" (export const handler = …), but ${entry} exports ${actual}`,
     );

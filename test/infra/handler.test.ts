@@ -296,7 +296,9 @@ describe("addHandler", () => {
       `must export "handler" (export const handler = …), but ${other} exports handle`,
     );
     const nothing = file("nothing.ts", "export {};");
-    expect(() => queue.addHandler("mail", nothing)).toThrow(`but ${nothing} exports nothing`);
+    expect(() => queue.addHandler("mail", nothing)).toThrow(`but ${nothing} exports nothing by name`);
+    const unnamed = file("unnamed.ts", "export default () => {};");
+    expect(() => queue.addHandler("mail", unnamed)).toThrow(`but ${unnamed} exports nothing by name`);
     const awaiting = file("awaiting.ts", "export const handle = await 1;");
     expect(() => queue.addHandler("mail", awaiting)).toThrow(`but ${awaiting} exports handle`);
     expect(() => queue.addHandler("mail", file("broken.ts", "export const = 1;\n"))).toThrow(
