@@ -91,7 +91,11 @@ export function fetchable({ url, ...init }: Outgoing): Request {
 
 /** The error that a problem means, of a whole call or of one entry of a batch. */
 export function errorOf({ type: _, title: __, status, detail, code, ...data }: Problem): MinutehandError {
-  return Object.assign(new MinutehandError(code as ErrorCode, detail, data), { status });
+  const { id, revision } = data;
+  // The API's text tells of the header that the client has sent. Its caller gave a job.
+  const isChanged = code === "changed-meanwhile" && revision !== undefined;
+  const seen = `job ${id} is not as you saw it: it has revision ${revision} now. Read it again with get`;
+  return Object.assign(new MinutehandError(code as ErrorCode, isChanged ? seen : detail, data), { status });
 }
 
 /** The entity tag of a job that the caller saw. Only plain JavaScript can give something else. Throws `bad-request`. */

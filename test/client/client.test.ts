@@ -66,7 +66,8 @@ describe("the client", () => {
     const { client } = createEither(how);
     const ifMatch = await client.enqueue("orders", 1, { delay: "1h", key: "k" });
     const newer = await client.reschedule(ifMatch.id, { body: 2, ifMatch });
-    const refused = { code: "changed-meanwhile", data: { id: newer.id, revision: 1 } };
+    const message = `job ${newer.id} is not as you saw it: it has revision 1 now. Read it again with get`;
+    const refused = { code: "changed-meanwhile", message, data: { id: newer.id, revision: 1 } };
     await expect(client.reschedule(newer.id, { body: 3, ifMatch })).rejects.toMatchObject(refused);
     await expect(client.put("orders", "k", { body: 3, delay: 1, ifMatch })).rejects.toMatchObject(refused);
     await expect(client.cancel({ topic: "orders", key: "k" }, { ifMatch })).rejects.toMatchObject(refused);
