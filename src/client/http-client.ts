@@ -64,7 +64,9 @@ export function transportFor(options: ClientOptions): Transport {
   checkClientOptions(options);
   const { url, auth, timeout = TIMEOUT, retries = RETRIES } = options;
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) {
-    throw new RangeError(`url must be the URL of an API, such as https://api.example.com, got ${url}`);
+    throw new RangeError(
+      `url must be the URL of an API with https:// or http://, such as https://api.example.com, got ${url}`,
+    );
   }
   check(
     "timeout",

@@ -105,7 +105,7 @@ describe("the authorization of a call", () => {
     ],
     [
       { url: "api.example.com" },
-      "url must be the URL of an API, such as https://api.example.com, got api.example.com",
+      "url must be the URL of an API with https:// or http://, such as https://api.example.com, got api.example.com",
     ],
     [{ url: "ftp://api.example.com" }, "got ftp://api.example.com"],
     [

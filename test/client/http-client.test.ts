@@ -6,7 +6,7 @@ const url = "http://127.0.0.1:4500";
 test.each([
   [
     { url: "localhost:4500" },
-    "url must be the URL of an API, such as https://api.example.com, got localhost:4500",
+    "url must be the URL of an API with https:// or http://, such as https://api.example.com, got localhost:4500",
   ],
   [{ url, retries: -1 }, "retries must be a whole number from 0 to 100, got -1"],
   [{ url, retries: Number.NaN }, "retries must be a whole number from 0 to 100, got NaN"],

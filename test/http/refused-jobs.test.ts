@@ -123,6 +123,11 @@ const FILINGS: Case[] = [
     "printable ASCII",
     { body: job, headers: { "idempotency-key": "" } },
   ],
+  bad(
+    "a number as dueAt",
+    "dueAt must be a text such as 2026-03-01T09:30:00Z (in JavaScript, new Date(…) becomes one), got 1772366400000",
+    { delay: undefined, dueAt: 1_772_366_400_000 },
+  ),
   bad("both delay and dueAt", "exactly one of delay and dueAt", { dueAt: "2026-03-01T12:00:00Z" }),
   bad(
     "unknown fields",
