@@ -18,7 +18,7 @@ import { partitionErrors } from "./checks/partitions.ts";
 import { otherPlace } from "./checks/place.ts";
 import { type QueueReader, roomForTopics } from "./checks/room-for-topics.ts";
 import { endedSchedules } from "./checks/schedule-checks.ts";
-import { seenTopics } from "./checks/seen-topics.ts";
+import { seenTopics, TOPICS_FILE } from "./checks/seen-topics.ts";
 import { tableErrors, tableKeyWarning } from "./checks/table.ts";
 import { invalid, validate } from "./checks/validate.ts";
 import {
@@ -490,7 +490,7 @@ export class DelayQueue<Topics = Record<string, unknown>> extends Construct {
       annotations.addWarningV2(
         `minutehand:removed-topic:${topic}`,
         `topic "${topic}" is no longer declared: its waiting jobs will be dead an hour after they are due, and its ` +
-          "queues stay. Cancel or run these jobs first, then delete the topic's line in the topics file",
+          `queues stay. Cancel or run these jobs first, then delete the topic's line in ${topicsFile ?? TOPICS_FILE}`,
       );
     }
     const { prefix = DEFAULT_PREFIX } = props;

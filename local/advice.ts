@@ -59,9 +59,9 @@ export async function adviseRegularly(
 
 /**
  * The warnings that are not repeated here: of unwrapped handlers, for which the runner looks itself, because a reload of a handler needs no
- * synthesis; and of alarms, none of which rings on this machine.
+ * synthesis; of removed topics, of which `goneTopics` tells for this stack; and of alarms, none of which rings on this machine.
  */
-const NOT_REPEATED = /\[ack: minutehand:(not-wrapped:|alarms\])/;
+const NOT_REPEATED = /\[ack: minutehand:(not-wrapped:|removed-topic:|alarms\])/;
 
 function adviceOn(stack: StackSpec): string[] {
   const warnings = stack.warnings.filter((warning) => !NOT_REPEATED.test(warning));

@@ -1,7 +1,8 @@
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-const DEFAULT_FILE = "minutehand.topics.json";
+/** The default of `topicsFile`. */
+export const TOPICS_FILE = "minutehand.topics.json";
 
 /** By the path of the construct that declared them. */
 type SeenTopics = Readonly<Record<string, readonly string[]>>;
@@ -17,11 +18,7 @@ type Seen = {
  * Records `topics` in a file, and finds removed topics. Synth does not know which topics are deployed. A committed file needs no call of
  * AWS, exists in a clean checkout and in CI, unlike the last `cdk.out`, and shows in a review that a topic is removed.
  */
-export function seenTopics(
-  path: string,
-  topics: readonly string[],
-  topicsFile = resolve(DEFAULT_FILE),
-): Seen {
+export function seenTopics(path: string, topics: readonly string[], topicsFile = resolve(TOPICS_FILE)): Seen {
   const seen = readSeen(topicsFile);
   const before = seen[path] ?? [];
   const all = [...new Set([...before, ...topics])].sort();

@@ -57,8 +57,9 @@ test("the first start without a topic says what becomes of its jobs", () => {
   expect(goneTopics(without, file)).toEqual([]);
 });
 
-test("nothing is said of the alarms' topic, because no alarm rings on this machine", async () => {
+test("nothing of the synthesis is said twice, or of alarms, of which none rings on this machine", async () => {
   const warnings = [
+    'topic "work" is no longer declared: … [ack: minutehand:removed-topic:work]',
     "the alarms notify nobody: … [ack: minutehand:alarms]",
     "no key [ack: minutehand:table-key]",
   ];
