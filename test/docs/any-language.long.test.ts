@@ -85,7 +85,7 @@ class FastAPI:
 `,
   "werkzeug/__init__.py": "",
   "werkzeug/serving.py": `
-import http.server, flask
+import http.server, json, flask
 
 def make_server(host, port, app):
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -93,6 +93,7 @@ def make_server(host, port, app):
             text = self.rfile.read(int(self.headers["content-length"]))
             flask.request.headers = {name.lower(): value for name, value in self.headers.items()}
             flask.request.get_data = lambda: text
+            flask.request.get_json = lambda: json.loads(text)
             self.send_response(app.routes[self.path]()[1])
             self.end_headers()
     return http.server.ThreadingHTTPServer((host, port), Handler)
