@@ -31,14 +31,7 @@ export function whyNotRun(job: Job, topic: Topic | "undeclared" | undefined, now
 
 const WHYS: Readonly<Record<Job["state"], (job: Job, topic: Topic | undefined, now: number) => Why>> = {
   scheduled: whyWaiting,
-  running: ({ attempt, maxAttempts, claimedAt, leaseUntil }) => [
-    `Attempt ${attempt} of ${maxAttempts} is running`,
-    ...since(claimedAt),
-    ".",
-    ...(leaseUntil === undefined
-      ? []
-      : [" If nothing is heard of the run until ", new Date(leaseUntil), ", the job runs again."]),
-  ],
+  running: whyRunning,
   done: ({ attempt, claimedAt, finishedAt }) => [
     `It has run: attempt ${attempt}`,
     ...(claimedAt === undefined ? [] : [" started ", new Date(claimedAt), " and"]),
@@ -60,6 +53,21 @@ const WHYS: Readonly<Record<Job["state"], (job: Job, topic: Topic | undefined, n
     "Its message was handed to the queue. The topic is untracked, so nobody knows whether the job has run.",
   ],
 };
+
+function whyRunning({ attempt, maxAttempts, claimedAt, leaseUntil }: Job, _: unknown, now: number): Why {
+  const running = [`Attempt ${attempt} of ${maxAttempts} is running`, ...since(claimedAt), "."];
+  if (leaseUntil === undefined) return running;
+  const lease = new Date(leaseUntil);
+  // The API calls a job running until some seconds after the end of its lease.
+  if (lease.getTime() <= now)
+    return [
+      ...running,
+      " Nothing was heard of the run until its lease ended ",
+      lease,
+      ", so the job soon runs again.",
+    ];
+  return [...running, " If nothing is heard of the run until ", lease, ", the job runs again."];
+}
 
 function whyWaiting(job: Job, topic: Topic | undefined, now: number): Why {
   const { dueAt, heldUntil = dueAt } = job;

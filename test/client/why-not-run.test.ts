@@ -138,6 +138,12 @@ test("a running job says since when, and what happens if nothing is heard of its
   );
 });
 
+test("a running job whose lease has just ended says so", () => {
+  expect(said({ state: "running", attempt: 1, claimedAt: at(-40), leaseUntil: at(-10) })).toBe(
+    `Attempt 1 of 3 is running since ${at(-40)}. Nothing was heard of the run until its lease ended ${at(-10)}, so the job soon runs again.`,
+  );
+});
+
 test("a job whose run has lost its lease says that nothing was heard of it", () => {
   const timeline = [{ at: at(-50), event: "claimed" as const, attempt: 1 }];
   expect(said({ ...late, attempt: 1, timeline })).toContain(
