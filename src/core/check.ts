@@ -19,7 +19,13 @@ export function brokenIn(checks: readonly Check[], shown: (value: unknown) => st
 
 export function wholeNumber(at: string, actual: number | undefined, min: number, max: number): Check {
   const holds = actual === undefined || isWholeIn(actual, min, max);
-  return { holds, rule: `${at} must be a whole number`, actual, allowed: `${min} to ${max}` };
+  const form = Number.isSafeInteger(actual) ? undefined : "a whole number";
+  return {
+    holds,
+    rule: `${at} must be ${form ?? bound(actual, min, max)}`,
+    actual,
+    allowed: `${min} to ${max}`,
+  };
 }
 
 export function wholeNumberOrFalse(
@@ -32,19 +38,34 @@ export function wholeNumberOrFalse(
   return { ...check, actual, allowed: `${check.allowed}, or false` };
 }
 
-export function number(at: string, actual: unknown, min: number, max: number): Check {
+/** `form`: what the value must be. */
+export function number(
+  at: string,
+  actual: unknown,
+  min: number,
+  max: number,
+  form: "a number" | "a duration" = "a number",
+): Check {
+  // A caller in plain JavaScript may pass null or text, which compare as numbers. A token of the CDK is a number, but no safe one.
+  const isNumber = typeof actual === "number" && Math.abs(actual) <= Number.MAX_SAFE_INTEGER;
   return {
-    // A caller in plain JavaScript may pass null or text, which compare as numbers.
-    holds: typeof actual === "number" && actual >= min && actual <= max,
-    rule: `${at} must be a number`,
+    holds: isNumber && actual >= min && actual <= max,
+    rule: `${at} must be ${isNumber ? bound(actual, min, max, form === "a duration" ? " s" : "") : form}`,
     actual,
-    allowed: `${min} to ${max}`,
+    allowed: `${min} to ${max}${form === "a duration" ? " seconds" : ""}`,
   };
 }
 
 export function wholeSeconds(at: string, actual: number | undefined, min: number, max: number): Check {
   const holds = actual === undefined || isWholeIn(actual, min, max);
-  return { holds, rule: `${at} must be whole seconds`, actual, allowed: `${min} to ${max} seconds` };
+  const form = Number.isSafeInteger(actual) ? undefined : "whole seconds";
+  const rule = `${at} must be ${form ?? bound(actual, min, max, " s")}`;
+  return { holds, rule, actual, allowed: `${min} to ${max} seconds` };
+}
+
+/** The bound that a number breaks. */
+function bound(actual: number | undefined, min: number, max: number, unit = ""): string {
+  return Number(actual) < min ? `at least ${min}${unit}` : `at most ${max}${unit}`;
 }
 
 function isWholeIn(actual: number, min: number, max: number): boolean {

@@ -230,9 +230,5 @@ function backoffChecks(
 }
 
 function waitCheck(at: string, actual: number, min: number, max: number): Check {
-  return {
-    ...number(at, actual, min, max),
-    rule: `${at} must be a duration`,
-    allowed: `${min} to ${max} seconds`,
-  };
+  return number(at, actual, min, max, "a duration");
 }

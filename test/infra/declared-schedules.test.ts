@@ -192,11 +192,11 @@ describe("a schedule is refused at synth", () => {
       refused({ flexibleWindow: Duration.seconds(90) }),
       "schedules.nightly.flexibleWindow must be whole minutes, is 1.5; allowed: 1 to 1440",
     ],
+    [refused({ maxAttempts: 0 }), "schedules.nightly.maxAttempts must be at least 1, is 0; allowed: 1 to"],
     [
-      refused({ maxAttempts: 0 }),
-      "schedules.nightly.maxAttempts must be a whole number, is 0; allowed: 1 to",
+      refused({ expiresAfter: Duration.seconds(0) }),
+      "schedules.nightly.expiresAfter must be at least 1, is 0",
     ],
-    [refused({ expiresAfter: Duration.seconds(0) }), "schedules.nightly.expiresAfter must be a whole number"],
     [
       refused({ spread: "1 minute" as "1m" }),
       'schedules.nightly.spread must be a duration, is "1 minute"; allowed: a number of seconds',
@@ -205,7 +205,10 @@ describe("a schedule is refused at synth", () => {
       refused({ flexibleWindow: 300_000_000 }),
       "schedules.nightly.flexibleWindow must be a duration, is 300000000; allowed: at most 31622400",
     ],
-    [refused({ spread: Duration.days(2) }), "schedules.nightly.spread must be a whole number, is 172800000"],
+    [
+      refused({ spread: Duration.days(2) }),
+      "schedules.nightly.spread must be at most 86400000, is 172800000",
+    ],
     [refused({ tag: "a\nb" }), "schedules.nightly.tag must be text without control characters"],
     [refused({ group: "two words" }), "schedules.nightly.group must be text"],
     [

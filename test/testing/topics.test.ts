@@ -10,7 +10,7 @@ const REFUSED: readonly [object, string][] = [
     { handler, window: "9-18 Shanghai" },
     'topics.orders.window must be a range of hours, is "9-18 Shanghai"; allowed: two different times of day',
   ],
-  [{ handler, maxAttempts: 0 }, "topics.orders.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
+  [{ handler, maxAttempts: 0 }, "topics.orders.maxAttempts must be at least 1, is 0; allowed: 1 to 100"],
   [{ handler, backoff: [] }, 'topics.orders.backoff must be a list of waits, is "0 waits"'],
   [
     { handler, backoff: ["15s", "11y"] },
@@ -18,7 +18,7 @@ const REFUSED: readonly [object, string][] = [
   ],
   [
     { handler, backoff: ["4000d"] },
-    "topics.orders.backoff[0] must be a duration, is 345600000; allowed: 0 to 316224000",
+    "topics.orders.backoff[0] must be at most 316224000 s, is 345600000; allowed: 0 to 316224000",
   ],
   [{ handler, backoff: [null] }, "backoff[0] must be a duration, is null; allowed: a number of seconds"],
   [
@@ -52,12 +52,9 @@ const REFUSED: readonly [object, string][] = [
     { handler, backoff: { waits: ["15s"] } },
     'topics.orders.backoff must be a list of waits, or exponential, is {"waits":["15s"]}; allowed: such as ["15s", "3m"]',
   ],
-  [{ handler, spread: "1000d" }, "spread must be whole seconds, is 86400000; allowed: 0 to 86400 seconds"],
+  [{ handler, spread: "1000d" }, "spread must be at most 86400 s, is 86400000; allowed: 0 to 86400 seconds"],
   [{ handler, ttr: 60 }, "topics.orders.ttr is allowed for a pull topic only, is 60; allowed: nothing here"],
-  [
-    { consumer: "pull", ttr: 0 },
-    "topics.orders.ttr must be whole seconds, is 0; allowed: 1 to 43200 seconds",
-  ],
+  [{ consumer: "pull", ttr: 0 }, "topics.orders.ttr must be at least 1 s, is 0; allowed: 1 to 43200 seconds"],
   [{ consumer: "pul" }, "topic orders must have exactly one way to run its jobs"],
   [{ handler, consumer: "pul" }, 'topics.orders.consumer must be one of the allowed values, is "pul"'],
   [{ handler, webhook: {} }, "topic orders must have exactly one way to run its jobs"],
@@ -71,7 +68,7 @@ const REFUSED: readonly [object, string][] = [
   [{ handler, cancelOn: { key: "$.id" } }, "cancelOn.detailType must be text, is nothing; allowed: 1 to 128"],
   [
     { handler, cancelOn: [{ ...PAID, tombstone: "30d" }] },
-    "topics.orders.cancelOn[0].tombstone must be whole seconds, is 2592000; allowed: 0 to 86400 seconds",
+    "topics.orders.cancelOn[0].tombstone must be at most 86400 s, is 2592000; allowed: 0 to 86400 seconds",
   ],
   [{ handler, cancelOn: { ...PAID, tombstone: "x" } }, "orders.cancelOn.tombstone must be a duration"],
   [{ handler, cancelOn: PAID, tracking: "none" }, "cancelOn needs a tracked topic"],
@@ -84,7 +81,7 @@ const REFUSED: readonly [object, string][] = [
     'onDuplicate must be one of the allowed values, is "repace"; allowed: keep or replace or postpone',
   ],
   [{ webhook: { url: "http://shop.example" }, receiver: handler }, "webhook.url must begin with https:"],
-  [{ handler, concurrency: 26 }, "topics.orders.concurrency must be a whole number, is 26; allowed: 1 to 25"],
+  [{ handler, concurrency: 26 }, "topics.orders.concurrency must be at most 25, is 26; allowed: 1 to 25"],
   [{ handler, oldestMessageAge: "soon" }, "topics.orders.oldestMessageAge must be a duration"],
   [{ consumer: "pull", concurrency: 5 }, "topics.orders.concurrency is allowed for a Lambda consumer only"],
 ];

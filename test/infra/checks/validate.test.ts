@@ -150,8 +150,8 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [{ topics: { a_dlq: {} } }, 'is "a_dlq"; allowed: 1 to 50 characters of a-z, 0-9 and -'],
   [{ topics, prefix: "" }, 'is ""; allowed: 1 to 24 letters, digits and -'],
   [{ topics, prefix: "x".repeat(25) }, `is "${"x".repeat(25)}"; allowed: 1 to 24 letters, digits and -`],
-  [{ topics, shards: 0 }, "shards must be a whole number, is 0; allowed: 1 to 1024"],
-  [{ topics, shards: 1025 }, "shards must be a whole number, is 1025; allowed: 1 to 1024"],
+  [{ topics, shards: 0 }, "shards must be at least 1, is 0; allowed: 1 to 1024"],
+  [{ topics, shards: 1025 }, "shards must be at most 1024, is 1025; allowed: 1 to 1024"],
   [{ topics, shards: 2.5 }, "shards must be a whole number, is 2.5; allowed: 1 to 1024"],
   [
     { topics, retention: Duration.hours(23) },
@@ -187,18 +187,18 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     { topics, api: { throttlingRate: 0 } },
-    "api.throttlingRate must be a whole number, is 0; allowed: 1 to 10000",
+    "api.throttlingRate must be at least 1, is 0; allowed: 1 to 10000",
   ],
-  [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be a whole number, is 5001"],
-  [{ topics, tickSweepers: 64 }, "tickSweepers must be a whole number, is 64; allowed: 0 to 63"],
+  [{ topics, api: { throttlingBurst: 5001 } }, "api.throttlingBurst must be at most 5000, is 5001"],
+  [{ topics, tickSweepers: 64 }, "tickSweepers must be at most 63, is 64; allowed: 0 to 63"],
   [
     { topics, maxFiledPerChain: 99 },
-    "maxFiledPerChain must be a whole number, is 99; allowed: 100 to 10000000, or false",
+    "maxFiledPerChain must be at least 100, is 99; allowed: 100 to 10000000, or false",
   ],
-  [{ topics, tickConcurrency: 65 }, "tickConcurrency must be a whole number, is 65; allowed: 1 to 64"],
+  [{ topics, tickConcurrency: 65 }, "tickConcurrency must be at most 64, is 65; allowed: 1 to 64"],
   [
     { topics, maximumConcurrency: 1 },
-    "maximumConcurrency must be a whole number, is 1; allowed: 2 to 1000, or false",
+    "maximumConcurrency must be at least 2, is 1; allowed: 2 to 1000, or false",
   ],
   [
     { topics, api: { auth: "none", authorizer: LOGIN } },
@@ -219,15 +219,15 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     { topics, api: { receiveConcurrency: 0 } },
-    "api.receiveConcurrency must be a whole number, is 0; allowed: 1 to 1000",
+    "api.receiveConcurrency must be at least 1, is 0; allowed: 1 to 1000",
   ],
   [
     { topics, maxThroughput: { read: 499 } },
-    "maxThroughput.read must be a whole number, is 499; allowed: 500 to 1000000",
+    "maxThroughput.read must be at least 500, is 499; allowed: 500 to 1000000",
   ],
   [
     { topics, maxThroughput: { write: 0 } },
-    "maxThroughput.write must be a whole number, is 0; allowed: 500 to 1000000",
+    "maxThroughput.write must be at least 500, is 0; allowed: 500 to 1000000",
   ],
   [
     { topics, table: SURVIVOR, maxThroughput: { write: 500 } },
@@ -239,14 +239,14 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [inTopic({ alarms: "Dead" as never }), 'topics.work.alarms must be a list of names, is "Dead"'],
   [inTopic({ consumer: "pull", alarms: ["Failing"] }), "topics.work.alarms[0] of a pull topic"],
-  [inTopic({ pack: 0 }), "topics.work.pack must be a whole number, is 0; allowed: 1 to 10"],
-  [inTopic({ pack: 11 }), "topics.work.pack must be a whole number, is 11; allowed: 1 to 10"],
+  [inTopic({ pack: 0 }), "topics.work.pack must be at least 1, is 0; allowed: 1 to 10"],
+  [inTopic({ pack: 11 }), "topics.work.pack must be at most 10, is 11; allowed: 1 to 10"],
   [inTopic({ consumer: "pull", pack: 2 }), "is 2; allowed: 1 to 1"],
   [
     inTopic({ maxFiledPerMinute: 0 }),
-    "topics.work.maxFiledPerMinute must be a whole number, is 0; allowed: 1 to 1000000",
+    "topics.work.maxFiledPerMinute must be at least 1, is 0; allowed: 1 to 1000000",
   ],
-  [inTopic({ concurrency: 26 }), "topics.work.concurrency must be a whole number, is 26; allowed: 1 to 25"],
+  [inTopic({ concurrency: 26 }), "topics.work.concurrency must be at most 25, is 26; allowed: 1 to 25"],
   [
     inTopic({ consumer: "pull", concurrency: 2 }),
     "is allowed for a Lambda consumer only, is 2; allowed: nothing here",
@@ -296,11 +296,11 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ pollers: { min: 1, max: 2 } }),
-    "topics.work.pollers.min must be a whole number, is 1; allowed: 2 to 200",
+    "topics.work.pollers.min must be at least 2, is 1; allowed: 2 to 200",
   ],
   [
     inTopic({ pollers: { min: 201, max: 300 } }),
-    "pollers.min must be a whole number, is 201; allowed: 2 to 200",
+    "pollers.min must be at most 200, is 201; allowed: 2 to 200",
   ],
   [
     inTopic({ pollers: { min: 2.5, max: 3 } }),
@@ -308,11 +308,11 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ pollers: { min: 5, max: 4 } }),
-    "topics.work.pollers.max must be a whole number, is 4; allowed: 5 to 2000",
+    "topics.work.pollers.max must be at least 5, is 4; allowed: 5 to 2000",
   ],
   [
     inTopic({ pollers: { min: 2, max: 2001 } }),
-    "pollers.max must be a whole number, is 2001; allowed: 2 to 2000",
+    "pollers.max must be at most 2000, is 2001; allowed: 2 to 2000",
   ],
   [
     inTopic({ pollers: { max: 20 } as never }),
@@ -322,7 +322,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     inTopic({ pollers: { min: 9 } as never }),
     "pollers.max must be a whole number, is undefined; allowed: 9 to",
   ],
-  [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be a whole number, is 0; allowed: 1 to 100"],
+  [inTopic({ maxAttempts: 0 }), "topics.work.maxAttempts must be at least 1, is 0; allowed: 1 to 100"],
   [inTopic({ maxAttempts: 101 }), "is 101; allowed: 1 to 100"],
   [
     inTopic({ ttr: Duration.seconds(30) }),
@@ -381,7 +381,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ backoff: [Duration.seconds(15), Duration.days(4000)] }),
-    "topics.work.backoff[1] must be a duration, is 345600000; allowed: 0 to 316224000",
+    "topics.work.backoff[1] must be at most 316224000 s, is 345600000; allowed: 0 to 316224000",
   ],
   [
     inTopic({
@@ -389,7 +389,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
         exponential: { initial: Duration.minutes(10), factor: 2, max: Duration.minutes(5), jitter: 0 },
       },
     }),
-    "topics.work.backoff.exponential.max must be a duration, is 300; allowed: 600 to",
+    "topics.work.backoff.exponential.max must be at least 600 s, is 300; allowed: 600 to",
   ],
   [inTopic({ maxPerSecond: "0.5" as never }), 'maxPerSecond must be a number of starts a second, is "0.5"'],
   [inTopic({ window: "09:00-18:00 BST" }), 'must be a range of hours, is "09:00-18:00 BST"'],
@@ -404,11 +404,11 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ backoff: { exponential: { initial: 10, factor: 0.5, max: 60, jitter: 0 } } }),
-    "factor must be a number, is 0.5",
+    "factor must be at least 1, is 0.5",
   ],
   [
     inTopic({ backoff: { exponential: { initial: 10, factor: 2, max: 5, jitter: 0 } } }),
-    "max must be a duration, is 5; allowed: 10 to",
+    "max must be at least 10 s, is 5; allowed: 10 to",
   ],
   [
     inTopic({ backoff: { exponential: { initial: 10, factor: 2, max: 60, jitter: 1.1 } } }),
@@ -454,14 +454,14 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   [inTopic({ webhook: { allowHosts: ["fd00::7"] } }), 'must be a host, is "fd00::7"'],
   [inTopic({ webhook: { onlyHosts: ["*.ok.example", "*"] } }), 'onlyHosts[1] must be a host, is "*"'],
   [inTopic({ webhook: { onlyHosts: ["a.*.example"] } }), 'must be a host, is "a.*.example"'],
-  [inTopic({ webhook: { ports: [443, 0] } }), "ports[1] must be a whole number, is 0; allowed: 1 to 65535"],
+  [inTopic({ webhook: { ports: [443, 0] } }), "ports[1] must be at least 1, is 0; allowed: 1 to 65535"],
   [
     inTopic({ webhook: { mostAttempts: 101 } }),
-    "mostAttempts must be a whole number, is 101; allowed: 1 to 100",
+    "mostAttempts must be at most 100, is 101; allowed: 1 to 100",
   ],
   [
     inTopic({ spread: Duration.hours(25) }),
-    "topics.work.spread must be whole seconds, is 90000; allowed: 0 to 86400",
+    "topics.work.spread must be at most 86400 s, is 90000; allowed: 0 to 86400",
   ],
   [inTopic({ spread: Duration.millis(500) }), "topics.work.spread must be whole seconds, is 0.5"],
   [inTopic({ cancelOn: PAID, tracking: "none" }), "topics.work.cancelOn needs a tracked topic: "],
@@ -514,11 +514,11 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ cancelOn: { ...PAID, tombstone: Duration.hours(25) } }),
-    "tombstone must be whole seconds, is 90000",
+    "tombstone must be at most 86400 s, is 90000",
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, delay: Duration.days(3661) } }),
-    "delay must be whole seconds, is 316310400",
+    "delay must be at most 316224000 s, is 316310400",
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone" } }),
@@ -530,7 +530,7 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
   ],
   [
     inTopic({ enqueueOn: { ...PLACED, onDuplicate: "postpone", maxDelay: Duration.seconds(0) } }),
-    "maxDelay must be whole seconds, is 0; allowed: 1 to",
+    "maxDelay must be at least 1 s, is 0; allowed: 1 to",
   ],
   [
     inTopic({ cancelOn: PAID, enqueueOn: { ...PLACED, ...PAID } }),
