@@ -31,10 +31,13 @@ export function localFunction(
   const isFile = endings.some((ending) => handler.endsWith(ending)) && existsSync(resolve(folder, handler));
   const [, runtime] = RUNTIMES.find(([ending]) => dot > 0 && !isFile && existsSync(path + ending)) ?? [];
   if (runtime === undefined) {
-    const files = endings.map((ending) => `functions/send${ending}`).join(", ");
+    if (/\w\.\w+$/.test(handler) && !endings.some((ending) => handler.endsWith(ending)))
+      throw new Error(
+        `targets.${topic}.localHandler is ${JSON.stringify(handler)}, and there is no ${handler.slice(0, dot)}.py (or .mjs, .cjs, .js)`,
+      );
     const example = isFile
       ? `${handler.slice(0, dot)}.handler`
-      : `functions/send.handler for one of ${files}`;
+      : "functions/send.handler of functions/send.py";
     throw new Error(
       `targets.${topic}.localHandler must name a file and its function, such as ${example}, is ${JSON.stringify(handler)}`,
     );

@@ -2,6 +2,7 @@ import type { DeployedStack } from "../aws/account.ts";
 import { isPrivate, NEEDS_TLS, regionOf } from "../client/authorize.ts";
 import type { ClientOptions } from "../client/http-client.ts";
 import { messageOf } from "../core/errors.ts";
+import { missingPackages } from "../general/optional-packages.ts";
 import { isLoopback } from "../settings/loopback.ts";
 import { API_OUTPUT } from "../settings/stack-outputs.ts";
 import { CliError, UsageError } from "./cli-error.ts";
@@ -37,10 +38,10 @@ type Names = { readonly url?: string; readonly stack?: string; readonly token?: 
  */
 export async function findTarget(
   names: Names,
-  { env, folder }: Pick<Surroundings, "env" | "folder">,
+  { env, folder, isInstalled }: Pick<Surroundings, "env" | "folder" | "isInstalled">,
   patience = LOCAL_PATIENCE,
 ): Promise<Target> {
-  const named = await namedApi(names);
+  const named = await namedApi(names, isInstalled);
   if (named) return authorized(named, names, env);
   // A local stack takes no token. So a token on the command line is for another API.
   const own = names.token === undefined ? await findOwnStack(folder, patience) : undefined;
@@ -55,9 +56,12 @@ export async function findTarget(
 type Named = Pick<Target, "url" | "stack"> & { readonly from: string };
 
 /** The API that the command line names. */
-async function namedApi({ url, stack }: Names): Promise<Named | undefined> {
+async function namedApi(
+  { url, stack }: Names,
+  isInstalled: Surroundings["isInstalled"],
+): Promise<Named | undefined> {
   if (url !== undefined) return { url: checked(url, "--url"), from: "--url" };
-  return stack === undefined ? undefined : apiOf(stack);
+  return stack === undefined ? undefined : apiOf(stack, isInstalled);
 }
 
 async function authorized(
@@ -140,7 +144,9 @@ async function answers(url: string, patience: number): Promise<boolean> {
   }
 }
 
-async function apiOf(name: string): Promise<Named> {
+async function apiOf(name: string, isInstalled: Surroundings["isInstalled"]): Promise<Named> {
+  const missing = missingPackages("--stack", ["@aws-sdk/client-cloudformation"], isInstalled);
+  if (missing !== undefined) throw new CliError(missing);
   const { deployedStack } = await account();
   const stack = await deployedStack(name).catch((error: unknown) => {
     throw new CliError(`${messageOf(error)} (see --profile and --region)`);

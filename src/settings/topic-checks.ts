@@ -54,7 +54,12 @@ export function topicChecks(
     ...SETTINGS.flatMap(([setting, declared]) =>
       declaredChecks(`${at}.${setting}`, declared, topic[setting], pull),
     ),
-    onlyFor("topics without a webhook", webhook === undefined, `${at}.consumer`, topic.consumer),
+    {
+      holds: webhook === undefined || topic.consumer === undefined,
+      rule: `${at}.consumer must be left out beside webhook`,
+      actual: topic.consumer,
+      allowed: "consumer or webhook, not both",
+    },
     ...webhookChecks(`${at}.webhook`, topic),
     wholeNumber(`${at}.pack${pull ? " of a pull topic" : ""}`, topic.pack, 1, pull ? 1 : MOST_IN_PACK),
     ...pollersChecks(`${at}.pollers`, topic),

@@ -81,6 +81,13 @@ describe("the API that a command calls", () => {
     expect({ code, err }).toEqual({ code: 1, err: `minutehand: ${message}\n` });
   });
 
+  test("is not found without the package of the AWS SDK, and the error names only the package", async () => {
+    const { code, err } = await type(undefined, ["--stack", "Shop", ...topics], { isInstalled: () => false });
+    const message =
+      /^minutehand: --stack needs the npm package @aws-sdk\/client-cloudformation, which is not installed: npm install --save-dev \S+\n$/;
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(message) });
+  });
+
   test("is not found without a region, and the error names --region", async () => {
     await using _ = await scriptAccount({});
     for (const name of ["AWS_REGION", "AWS_DEFAULT_REGION"]) vi.stubEnv(name, undefined);

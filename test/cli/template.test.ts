@@ -230,16 +230,25 @@ test("a missing file and a missing folder are named", async () => {
   });
 });
 
-test.each(["functions/send", "functions/send.handler", "send.py", ".handler", ""])(
+const MUST_NAME =
+  "targets.work.localHandler must name a file and its function, such as functions/send.handler";
+
+test.each([
+  ...["functions/send", "send.py", ".handler", ""].map((handler) => [handler, MUST_NAME]),
+  [
+    "functions/send.handler",
+    'targets.work.localHandler is "functions/send.handler", and there is no functions/send.py (or .mjs, .cjs, .js)\n',
+  ],
+])(
   "as the app of `minutehand local` it refuses code that is not there: %s",
-  async (localHandler) => {
+  async (localHandler, message) => {
     const targets = { work: { arn: "x", timeout: "1m", localHandler } };
     write("minutehand.json", JSON.stringify({ topics: { work: {} }, targets }));
     const env = { CDK_OUTDIR: join(folder, "assembly") };
     const { code, err } = await type(undefined, ["template"], { folder, env });
     expect({ code, err }).toEqual({
       code: 1,
-      err: expect.stringContaining("targets.work.localHandler must name a file and its function, such as"),
+      err: expect.stringContaining(message),
     });
   },
 );

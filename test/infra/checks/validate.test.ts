@@ -424,7 +424,10 @@ const REFUSED: readonly [DelayQueueProps, string][] = [
     },
     'schedules.nightly.paused must be true or false, is "no"; allowed: a value without quotes',
   ],
-  [inTopic({ webhook: {}, consumer: "lambda" }), 'for topics without a webhook only, is "lambda"'],
+  [
+    inTopic({ webhook: {}, consumer: "pull" }),
+    'topics.work.consumer must be left out beside webhook, is "pull"; allowed: consumer or webhook, not both',
+  ],
   [inTopic({ webhook: {}, tracking: "none" }), "topics.work.webhook needs a tracked topic: "],
   [inTopic({ webhook: { url: "http://example.com" } }), 'webhook.url must begin with https:, is "http://'],
   [
