@@ -32,6 +32,8 @@ WAIT_SECONDS = int(os.environ.get("WAIT_SECONDS", "20"))
 # A lease ends after the topic's `ttr`, which is 30 seconds by default. Extend it well before.
 EXTEND_EVERY = float(os.environ.get("EXTEND_EVERY", "10"))
 EXTEND_BY = 30
+# If `make_thumbnail` raises an error of another class, the job is dead at once.
+RETRIED = (Exception,)
 
 stopping = False
 
@@ -43,7 +45,7 @@ def stop(*_):
 
 
 def make_thumbnail(job, lost):
-    """Does the work of a job. If it raises, the job runs again by the topic's backoff. Stop early if `lost` is set: the job is another's."""
+    """Does the work of a job. If it raises an error of RETRIED, the job runs again by the topic's backoff. Stop early if `lost` is set: the job is another's."""
     body = job["body"]
     if body["width"] <= 0:
         raise ValueError(f"width must be more than 0, is {body['width']}")
@@ -105,7 +107,8 @@ def run(url, job):
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         print(f"job {job['id']}, attempt {job['attempt']}: {reason}", file=sys.stderr, flush=True)
-        settle(url, f"/topics/{TOPIC}/retry", {**receipt, "error": reason})
+        path = "retry" if isinstance(error, RETRIED) else "bury"
+        settle(url, f"/topics/{TOPIC}/{path}", {**receipt, "error": reason})
     else:
         settle(url, f"/topics/{TOPIC}/finish", receipt)
 

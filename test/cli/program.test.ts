@@ -162,7 +162,9 @@ describe("a command line", () => {
     "refuses Node %s, which is too old, and says in one line what to install",
     (nodeVersion) => {
       expect(refusalOfNode(nodeVersion)).toMatch(
-        RegExp(`^this program needs Node 22.12 or later, .* got ${nodeVersion}: install Node 24 from \\S+, or in the project: npm install --save-dev node@24, .*$`),
+        RegExp(
+          `^this program needs Node 22.12 or later, .* got ${nodeVersion}: install Node 24 from \\S+, or in the project: npm install --save-dev node@24, .*$`,
+        ),
       );
     },
   );

@@ -311,6 +311,7 @@ pythonTest(
   "the page's move in Python moves the tasks that Celery's workers hold, and revokes them",
   async () => {
     await using api = await serveApi(createApi(createWorld({ topics: TOPICS })));
+    const asks = "asks the workers, for half a minute";
     const answered = "workers that have answered: one two";
     const program = `
 import io, contextlib, json, sys
@@ -322,7 +323,7 @@ with contextlib.redirect_stdout(io.StringIO()) as out:
 print(json.dumps([out.getvalue().splitlines(), app.control.ids]))
 `;
     expect(await python("tasks", program, api.url)).toEqual([
-      [answered, "moved 3 tasks", answered, "moved 0 tasks"],
+      [asks, answered, "moved 3 tasks", asks, answered, "moved 0 tasks"],
       ["id-18", "id-19", "id-17", "id-19", "id-22"],
     ]);
     const jobOf = async (id: string) =>

@@ -49,7 +49,7 @@ export async function ended(program: ChildProcess): Promise<Ended> {
 }
 
 /** Runs the worker on an API with one topic, until it has pulled once. `troublesOf`: what happens to its first calls. */
-async function workOnce(
+export async function workOnce(
   { command }: Programs,
   body: object,
   troublesOf: (api: Api) => (Trouble | undefined)[] = () => [],

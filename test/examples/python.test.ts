@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { createApi } from "../support/api.ts";
@@ -6,7 +7,7 @@ import { botocoreTest, pythonTest } from "../support/python.ts";
 import type { Received } from "../support/receiver.ts";
 import { serveInTrouble } from "../support/troubled-api.ts";
 import { createWorld } from "../support/world.ts";
-import { declareProducer, declareWorker, ended, type Programs, start } from "./declare-programs.ts";
+import { declareProducer, declareWorker, ended, type Programs, start, workOnce } from "./declare-programs.ts";
 
 const FOLDER = join(import.meta.dirname, "../../examples/python");
 
@@ -80,6 +81,16 @@ pythonTest("the Python worker ends with an error if a call of a thread is refuse
     expect(await ended(worker)).toMatchObject({ status: 1, told: expect.stringContaining("\n403 ") });
     expect(served.received).toHaveLength(2);
   }
+});
+
+pythonTest("the Python worker buries a job that fails with an error that is not of RETRIED", async () => {
+  const worker = readFileSync(join(FOLDER, "worker.py"), "utf8");
+  const changed = worker.replace("RETRIED = (Exception,)", "RETRIED = (OSError,)");
+  const body = { image: "cat.png", width: 0 };
+  const { job } = await workOnce({ ...programs, command: () => ["python3", "-c", changed] }, body, () => [], {
+    PYTHONPATH: FOLDER,
+  });
+  expect(job).toMatchObject({ state: "dead", attempt: 1, lastError: programs.widthError });
 });
 
 botocoreTest("the Python programs sign calls of a domain name of one's own for AWS_REGION", () => {
