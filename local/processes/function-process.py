@@ -18,11 +18,18 @@ def tell(**message):
     channel.sendall(json.dumps(message).encode() + b"\n")
 
 
+# The files of a traceback's first frames: this one, and those that import the code of the function.
+NOT_OF_USER = (__file__, importlib.__file__, "<frozen importlib")
+
+
 def error_of(error):
     said = {"errorType": type(error).__name__, "errorMessage": str(error)}
-    # The first frame is one of this file.
-    frames = error.__traceback__.tb_next or error.__traceback__
-    stack = "".join(traceback.format_exception(type(error), error, frames))
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_code.co_filename.startswith(NOT_OF_USER):
+        frames = frames.tb_next
+    # Python writes no first line if there are no frames, as of a syntax error.
+    first = "" if frames else "Traceback (most recent call last):\n"
+    stack = first + "".join(traceback.format_exception(type(error), error, frames))
     return {**said, "thrown": {"message": str(error), "stack": stack}}
 
 

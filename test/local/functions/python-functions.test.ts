@@ -123,10 +123,25 @@ pythonTest("a Python function that takes too long is ended", async () => {
   });
 });
 
-pythonTest("a Python function that cannot be loaded says why", async () => {
-  const { invoke } = open("broken.handler");
-  expect(await invoke({})).toMatchObject({
-    outcome: "crashed",
-    error: { errorMessage: "No module named 'no_such_module'" },
-  });
+pythonTest("a Python function that cannot be loaded says why, with the frames of its own code", async () => {
+  writeFileSync(join(codeDir, "unfinished.py"), "def handler(:\n");
+  host.onLine = (_, line) => void lines.push(line);
+  for (const [handler, message, stack] of [
+    [
+      "broken.handler",
+      "No module named 'no_such_module'",
+      /\n {2}File ".*broken\.py", line 1, in <module>\n/,
+    ],
+    [
+      "unfinished.handler",
+      "invalid syntax (unfinished.py, line 1)",
+      /\n {2}File ".*unfinished\.py", line 1\n/,
+    ],
+  ] as const) {
+    const { invoke } = open(handler);
+    expect(await invoke({})).toMatchObject({ outcome: "crashed", error: { errorMessage: message } });
+    const { thrown } = JSON.parse(lines.at(-1) ?? "");
+    expect(thrown.stack).toMatch(RegExp(`^Traceback \\(most recent call last\\):${stack.source}`));
+    pool.stop(0);
+  }
 });
