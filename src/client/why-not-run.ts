@@ -85,11 +85,11 @@ function whyWaiting(job: Job, topic: Topic | undefined, now: number): Why {
   if (job.lateSince !== undefined) return whyLate(job.lateSince, topic, now);
   const start = Math.max(Date.parse(dueAt), Date.parse(heldUntil));
   if (start <= now) return ["It was due ", new Date(start), ", so its run begins within seconds."];
-  return whyRetrying(job, start) ?? ["It is due later: it starts ", new Date(start), "."];
+  return whyRetrying(job, start, topic) ?? ["It is due later: it starts ", new Date(start), "."];
 }
 
 /** `undefined` if no run was begun. */
-function whyRetrying(job: Job, start: number): Why | undefined {
+function whyRetrying(job: Job, start: number, topic: Topic | undefined): Why | undefined {
   const { attempt, maxAttempts, lastError } = job;
   if (isThrottled(job))
     return [
@@ -108,7 +108,7 @@ function whyRetrying(job: Job, start: number): Why | undefined {
   return [
     `Attempt ${attempt} of ${maxAttempts} failed`,
     ...part(" ", failed?.at),
-    error === undefined ? "." : `: ${error}.`,
+    error === undefined ? "." : `: ${error}.${secretHint(error, topic)}`,
     ...next,
   ];
 }
@@ -201,7 +201,7 @@ function auditText(late: number): string {
   return `${lost} at its next check. A job that is so late is checked every ${hours === 1 ? "hour" : `${hours} hours`}.`;
 }
 
-function whyDead(job: Job): Why {
+function whyDead(job: Job, topic: Topic | undefined): Why {
   const { attempt, maxAttempts, finishedAt } = job;
   const death = lastOf(job, "dead");
   const error = quoted(job.lastError ?? death?.error);
@@ -212,7 +212,17 @@ function whyDead(job: Job): Why {
     : attempt >= maxAttempts
       ? `, because ${attempt === 1 ? "its only attempt" : `all ${attempt} attempts`} failed`
       : `, because its consumer gave it up in attempt ${attempt} of ${maxAttempts}`;
-  return ["It is dead", ...since(finishedAt), `${how}${why}. Mend the cause, then redrive the job.`];
+  return [
+    "It is dead",
+    ...since(finishedAt),
+    `${how}${why}.${secretHint(error, topic)} Mend the cause, then redrive the job.`,
+  ];
+}
+
+/** A receiver of webhooks answers 401 if it has another secret. */
+function secretHint(error = "", topic: Topic | undefined): string {
+  if (topic?.policy.consumer !== "webhook" || !/^"HTTP 401\b/.test(error)) return "";
+  return " The receiver may have another secret than the one of minutehand receiver-secret.";
 }
 
 function lastOf({ timeline = [] }: Job, name: Event["event"]): Event | undefined {

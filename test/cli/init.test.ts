@@ -716,6 +716,9 @@ describe("with --template", () => {
     const { code, out } = await plain("--topic", "thumbnail");
     expect(code).toBe(0);
     expect(files()).toEqual([".gitignore", "minutehand.json"]);
+    expect(read(".gitignore").split("\n")).toEqual(
+      expect.arrayContaining([".minutehand", ".venv", "test.json", "deploy/functions"]),
+    );
     expect(JSON.parse(read("minutehand.json"))).toEqual({
       $schema: "./node_modules/minutehand/docs/reference/minutehand.schema.json",
       topics: { refund: { consumer: "pull" }, thumbnail: { consumer: "pull" } },

@@ -165,6 +165,19 @@ test("a retrying job says after which error, and when it runs next", () => {
   );
 });
 
+test("a webhook job that was answered 401 names the secret, and a job of a function does not", () => {
+  const hint = "The receiver may have another secret than the one of minutehand receiver-secret.";
+  const webhook = withPolicy({ consumer: "webhook" });
+  const job = { attempt: 1, dueAt: at(120), lastError: "HTTP 401: no" };
+  expect(said(job, webhook)).toBe(
+    `Attempt 1 of 3 failed: "HTTP 401: no". ${hint} Attempt 2 starts ${at(120)}.`,
+  );
+  const dead = { ...job, state: "dead" as const, attempt: 3 };
+  expect(said(dead, webhook)).toContain(`"HTTP 401: no". ${hint} Mend the cause`);
+  for (const topic of [TOPIC, "unknown" as const]) expect(said(job, topic)).not.toContain("secret");
+  expect(said({ ...job, lastError: "HTTP 500" }, webhook)).not.toContain("secret");
+});
+
 test("a job whose target is throttled has failed in no attempt", () => {
   const lastError = "throttled: Rate Exceeded.";
   const job = { retrying: true, dueAt: at(120), lastError };

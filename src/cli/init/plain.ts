@@ -13,6 +13,8 @@ export type PlainPlan = Pick<Plan, "write" | "change" | "kept" | "next">;
 
 const SCHEMA = "./node_modules/minutehand/docs/reference/minutehand.schema.json";
 const PACKAGES = ["aws-cdk-lib", "constructs", "fauxqs"];
+/** What the steps of docs/guides/any-language.md write. */
+const IGNORED = [".venv", "test.json", "deploy/functions"];
 const EXAMPLES = "node_modules/minutehand/examples/python";
 
 /**
@@ -27,7 +29,7 @@ export function planPlain(topics: readonly string[], folder: Folder): PlainPlan 
   const config = withTopics(read(CONFIG) ?? json({ $schema: SCHEMA, topics: {} }), topics);
   const files = {
     [CONFIG]: config,
-    ".gitignore": withIgnored(read(".gitignore")),
+    ".gitignore": withIgnored(read(".gitignore"), IGNORED),
   };
   const all = Object.entries(files);
   const present = packagesOf(folder, manifestIn(folder));

@@ -7,9 +7,9 @@ export const TS_IMPORTS = "rewriteRelativeImportExtensions";
 
 type Settings = { extends?: unknown; compilerOptions?: Record<string, unknown> };
 
-/** Adds the folders that git must not take. */
-export function withIgnored(text = ""): string {
-  const missing = IGNORED.filter((name) => !text.includes(name));
+/** Adds the folders that git must not take. `more`: further ones. */
+export function withIgnored(text = "", more: readonly string[] = []): string {
+  const missing = [...IGNORED, ...more].filter((name) => !text.includes(name));
   if (missing.length === 0) return text;
   const eol = lineEndOf(text);
   return `${text === "" || text.endsWith("\n") ? text : text + eol}${missing.join(eol)}${eol}`;
