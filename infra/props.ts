@@ -278,8 +278,8 @@ export type DelayQueueProps<Topics = Record<string, unknown>> = {
    */
   readonly dashboard?: boolean;
   /**
-   * Which metrics each topic has. AWS charges $0.30 a month for each metric of each topic, for the hours in which it has values. The alarms
-   * need none of them. The dashboard leaves out the graphs of the others.
+   * Which metrics each topic has. AWS charges $0.30 a month for each metric of each topic, for the hours in which it has values. Of the
+   * alarms, only `Retrying` needs one of them: `Failed`. The dashboard leaves out the graphs of the others.
    * @example ["Lateness", "Dead"]
    * @default all of them
    */

@@ -19,7 +19,7 @@ import { inSeconds, SETTINGS } from "../../src/settings/topic-settings.ts";
 import { unknownSettings } from "../../src/settings/unknown-settings.ts";
 import { isOfCdk, secondsOf } from "../app-duration.ts";
 import { MOST_DASHBOARD_TOPICS } from "../monitoring/dashboard.ts";
-import type { ApiProps, ApiScopes, DelayQueueProps, MaxThroughputProps } from "../props.ts";
+import type { ApiProps, ApiScopes, DelayQueueProps, MaxThroughputProps, TopicProps } from "../props.ts";
 import { days, shown } from "./check.ts";
 import { namesChecks } from "./names.ts";
 import { scheduleChecks, unknownScheduleProps } from "./schedule-checks.ts";
@@ -74,6 +74,7 @@ export function validate(path: string, props: DelayQueueProps): void {
     if (!forms.every(({ holds }) => holds)) continue;
     checks.push(
       ...topicChecks(name, inSeconds(topic, secondsOf), windowFault),
+      retryingCheck(at, topic, props.topicMetrics),
       ...eventChecks(at, topic, READING),
     );
   }
@@ -156,6 +157,21 @@ function metricChecks(topicMetrics: DelayQueueProps["topicMetrics"] = []): Check
     return topicMetrics.map((name, i) => oneOf(`topicMetrics[${i}]`, name, TOPIC_METRICS));
   const allowed = 'an array, such as ["Lateness"]';
   return [{ holds: false, rule: "topicMetrics must be a list of names", actual: topicMetrics, allowed }];
+}
+
+/** The alarm `Retrying` watches a metric of the topic. Without the metric it would never ring. */
+function retryingCheck(
+  at: string,
+  { alarms }: TopicProps,
+  topicMetrics: DelayQueueProps["topicMetrics"],
+): Check {
+  const isWritten = topicMetrics?.includes("Failed") ?? true;
+  return {
+    holds: isWritten || !alarms?.includes("Retrying"),
+    rule: `topicMetrics must have the metric of the alarm Retrying of ${at}`,
+    actual: topicMetrics,
+    allowed: 'a list with "Failed"',
+  };
 }
 
 function isAddress(url: string | undefined): boolean {

@@ -3,6 +3,7 @@ import {
   Alarm,
   type AlarmProps,
   ComparisonOperator,
+  MathExpression,
   Metric,
   TreatMissingData,
 } from "aws-cdk-lib/aws-cloudwatch";
@@ -22,7 +23,7 @@ import type { RecurringSchedules } from "../scheduler.ts";
 import type { Tick } from "../tick.ts";
 import { type TopicQueues, ttrOf } from "../topic-queues.ts";
 import { failuresUrl, logGroupOf } from "./log-groups.ts";
-import { MINUTE, queueMetric } from "./metrics.ts";
+import { MINUTE, queueMetric, topicMetric } from "./metrics.ts";
 
 export type AlarmsProps = {
   readonly tick: Tick;
@@ -83,6 +84,7 @@ export class Alarms extends Construct {
     const wanted = alarmsOf(topic.settings);
     if (wanted.includes("Dead")) this.watchDead(topic);
     if (wanted.includes("Backlog")) this.watchBacklog(topic);
+    if (wanted.includes("Retrying")) this.watchRetries(topic);
   }
 
   private watchDead({ topic, settings, dlq }: TopicQueues): void {
@@ -110,6 +112,34 @@ export class Alarms extends Construct {
       metric: ready.metricApproximateAgeOfOldestMessage({ period: MINUTE, statistic: "Maximum" }),
       threshold: oldest.toSeconds(),
       evaluationPeriods: 3,
+    });
+  }
+
+  /**
+   * By the default backoff, one job alone fails in at most three successive periods: its third wait is as long as two of them.
+   * CloudWatch skips periods without a value and takes earlier ones in their place. So the expression fills them with 0.
+   */
+  private watchRetries({ topic, settings }: TopicQueues): void {
+    const failed = topicMetric(this.props.prefix, topic, "Failed", {
+      statistic: "Sum",
+      period: FIVE_MINUTES,
+    });
+    this.alarm(`${topic}Retrying`, {
+      kind: "Retrying",
+      wrong: `Runs of topic ${topic} have failed in each five minutes of the last 20 minutes, and their jobs wait for further attempts`,
+      first:
+        settings.tracking === "none"
+          ? "read the errors in the log of its function"
+          : `read the errors of the jobs that run again soon: ${this.command(`list --topic ${topic}`)}`,
+      // The log of a webhook topic names no failed call.
+      log: () => (settings.webhook === undefined ? this.logOf(topic) : undefined),
+      metric: new MathExpression({
+        expression: "FILL(failed, 0)",
+        usingMetrics: { failed },
+        period: FIVE_MINUTES,
+      }),
+      threshold: 1,
+      evaluationPeriods: 4,
     });
   }
 

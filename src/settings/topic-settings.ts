@@ -306,10 +306,10 @@ export type TopicSettings<Duration> = {
    */
   readonly oldestMessageAge?: Duration;
   /**
-   * Which alarms the topic has: `Dead`, `Backlog` and, with a Lambda consumer, `Failing`. Each costs $0.10 a month. `docs/guides/alarms.md` says
-   * what the default ones find without the others.
+   * Which alarms the topic has: `Dead`, `Backlog`, `Retrying` and, unless it is a pull topic, `Failing`. Each costs $0.10 a month. An untracked pull
+   * topic cannot have `Retrying`. `docs/guides/alarms.md` says what the default ones find without the others.
    *
-   * @example ["Dead", "Failing"]
+   * @example ["Dead", "Retrying"]
    * @default `Dead`; for an untracked topic `Dead` and `Backlog`
    */
   readonly alarms?: readonly TopicAlarm[];
@@ -424,12 +424,12 @@ export const TOPIC_SETTINGS = {
   alarms: {
     kind: "own",
     types: ["array"],
-    range: "a list of `Dead`, `Backlog`, `Failing`",
+    range: "a list of `Dead`, `Backlog`, `Failing`, `Retrying`",
     readBy: "deployment",
   },
 } as const satisfies { readonly [Name in keyof Required<TopicSettings<unknown>>]: Declaration };
 
-export const TOPIC_ALARMS = ["Dead", "Backlog", "Failing"] as const;
+export const TOPIC_ALARMS = ["Dead", "Backlog", "Failing", "Retrying"] as const;
 export type TopicAlarm = (typeof TOPIC_ALARMS)[number];
 
 export type TopicSetting = keyof TopicSettings<unknown>;

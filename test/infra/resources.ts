@@ -13,6 +13,22 @@ export function resourcesOf(template: StackTemplate, type: string): [string, Res
   return Object.entries(template.Resources).filter(([, resource]) => resource.Type === type);
 }
 
+type Watched = {
+  readonly Namespace: string;
+  readonly MetricName: string;
+  readonly Dimensions: readonly { readonly Name: string; readonly Value: unknown }[];
+  readonly Statistic: string;
+  readonly Period: number;
+};
+
+/** The metric that an alarm watches: its own, or the only one of its expression. */
+export function watchedBy({ Properties }: Resource): Watched {
+  const parts = Properties.Metrics as { MetricStat?: { Metric: Watched; Stat: string; Period: number } }[];
+  const stat = parts?.find(({ MetricStat }) => MetricStat !== undefined)?.MetricStat;
+  if (stat === undefined) return Properties as Watched;
+  return { ...stat.Metric, Statistic: stat.Stat, Period: stat.Period };
+}
+
 /** The policies that say what roles may do: policies of one role, and policies that roles share. */
 export function policiesOf(template: StackTemplate): [string, Resource][] {
   return ["AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"].flatMap((type) => resourcesOf(template, type));

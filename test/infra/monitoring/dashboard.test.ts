@@ -2,7 +2,7 @@ import { Stack } from "aws-cdk-lib";
 import { describe, expect, test } from "vitest";
 import type { DelayQueueProps } from "../../../infra/props.ts";
 import { METRICS, type MetricName } from "../../../src/settings/metrics.ts";
-import { resourcesOf, type StackTemplate } from "../resources.ts";
+import { type Resource, resourcesOf, type StackTemplate, watchedBy } from "../resources.ts";
 import { shopWith, someFunction, templateOf } from "../shop-stack.ts";
 
 type Metric = { namespace: string; name: string; dimensions: string[] };
@@ -74,13 +74,11 @@ function metricsOf({ properties }: Widget): Metric[] {
 }
 
 function alarmMetricsOf(template: StackTemplate): Metric[] {
-  return resourcesOf(template, "AWS::CloudWatch::Alarm").map(([, { Properties: p }]) => ({
-    namespace: String(p.Namespace),
-    name: String(p.MetricName),
-    dimensions: (p.Dimensions as { Name: string; Value: unknown }[]).flatMap(({ Name, Value }) => [
-      Name,
-      String(Value),
-    ]),
+  const watched = resourcesOf(template, "AWS::CloudWatch::Alarm").map(([, alarm]) => watchedBy(alarm));
+  return watched.map(({ Namespace, MetricName, Dimensions }) => ({
+    namespace: Namespace,
+    name: MetricName,
+    dimensions: Dimensions.flatMap(({ Name, Value }) => [Name, String(Value)]),
   }));
 }
 
@@ -122,7 +120,7 @@ describe("the dashboard", () => {
   });
 
   test("names, like the alarms, only metrics that somebody writes", () => {
-    const template = shopOf();
+    const template = shopOf({ topics: { ...TOPICS, work: { consumer: "pull", alarms: ["Retrying"] } } });
     const metrics = [...widgetsOf(template).flatMap(metricsOf), ...alarmMetricsOf(template)];
     expect(metrics.length).toBeGreaterThan(100);
     expect(unknownMetrics(metrics)).toEqual([]);
@@ -248,6 +246,44 @@ describe("the metrics of topics", () => {
     ["Lateness", 'topicMetrics must be a list of names, is "Lateness"'],
   ])("are checked: %j", (topicMetrics, error) => {
     expect(() => shopOf({ topicMetrics: topicMetrics as never })).toThrow(error);
+  });
+});
+
+describe("the alarm Retrying", () => {
+  const alarms = ["Dead", "Retrying"] as const;
+  const topics = {
+    mail: { alarms },
+    hooks: { webhook: {}, alarms },
+    work: { consumer: "pull", alarms },
+  } as const;
+  const retrying = (template: StackTemplate) =>
+    resourcesOf(template, "AWS::CloudWatch::Alarm").filter(([id]) => id.includes("Retrying"));
+
+  test("is that of the topics that ask for it, whoever runs their jobs", () => {
+    const ids = retrying(shopOf({ topics })).map(([id]) => id.replace(/^JobsAlarms|[0-9A-F]{8}$/g, ""));
+    expect(ids.sort()).toEqual(["hooksRetrying", "mailRetrying", "workRetrying"]);
+    expect(retrying(shopOf({ topics: { mail: {}, hooks: { webhook: {} } } }))).toEqual([]);
+  });
+
+  test("rings if runs of its topic fail in each of four successive periods of five minutes", () => {
+    for (const [id, alarm] of retrying(shopOf({ topics, prefix: "shop" }))) {
+      const { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods, Threshold } = alarm.Properties;
+      expect([EvaluationPeriods, DatapointsToAlarm, Threshold]).toEqual([4, 4, 1]);
+      expect(watchedBy(alarm)).toEqual({
+        ...{ Namespace: "Minutehand", MetricName: "Failed", Statistic: "Sum", Period: 300 },
+        Dimensions: [
+          { Name: "service", Value: "shop" },
+          { Name: "topic", Value: /mail|hooks|work/.exec(id)?.[0] },
+        ],
+      });
+    }
+  });
+
+  test("counts a period without a value as one without a failure, and looks at no earlier one in its place", () => {
+    const [[, { Properties }]] = retrying(shopOf({ topics })) as [[string, Resource]];
+    expect(Properties.Metrics).toContainEqual(
+      expect.objectContaining({ Expression: "FILL(failed, 0)", ReturnData: true }),
+    );
   });
 });
 

@@ -10,10 +10,11 @@ const TOPICS = { mail: {}, refund: {}, hooks: { webhook: {} }, work: { consumer:
 
 const variablesOf = (template: StackTemplate) =>
   resourcesOf(template, "AWS::ApiGatewayV2::Stage")[0]?.[1].Properties.StageVariables;
-const deadAlarmOf = (template: StackTemplate, topic: string) => {
+const deadAlarmOf = (template: StackTemplate, topic: string) => alarmOf(template, `${topic}Dead`);
+const alarmOf = (template: StackTemplate, alarm: string) => {
   const alarms = resourcesOf(template, "AWS::CloudWatch::Alarm");
   return JSON.stringify(
-    alarms.find(([id]) => id.startsWith(`JobsAlarms${topic}Dead`))?.[1].Properties.AlarmDescription,
+    alarms.find(([id]) => id.startsWith(`JobsAlarms${alarm}`))?.[1].Properties.AlarmDescription,
   );
 };
 
@@ -55,6 +56,17 @@ test("the alarm of dead jobs leads to the log of the failed runs", () => {
   expect(deadAlarmOf(template, "mail")).toContain('"Fn::Split":["/",{"Ref":"MailLog');
   expect(deadAlarmOf(template, "hooks")).toContain('"Ref":"JobsWebhookhooksCallerLog');
   for (const topic of ["refund", "work"]) expect(deadAlarmOf(template, topic)).not.toContain("console");
+});
+
+test("the alarm of retries leads to the log of a handler, and not to that of a webhook, which names no failed call", () => {
+  const alarms = ["Retrying"] as const;
+  const { stack, queue } = shop({ topics: { mail: { alarms }, hooks: { webhook: {}, alarms } } });
+  queue.addConsumer("mail", logging(stack, "Mail"));
+  const template = templateOf(stack);
+  expect(alarmOf(template, "mailRetrying")).toMatch(
+    /minutehand list --topic mail --stack Shop.*Log of the failed runs: https:/,
+  );
+  expect(alarmOf(template, "hooksRetrying")).toMatch(/list --topic hooks --stack Shop.*#retrying"$/);
 });
 
 test("a log group that is unknown, or in another stack, is left out", () => {

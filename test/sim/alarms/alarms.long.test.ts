@@ -33,9 +33,15 @@ const FAILURES: [string, Failure, Record<string, number>][] = [
     { consumer: "crashes", topic: "logs" },
     { logsFailing: 5, logsDead: 40 },
   ],
-  ["a consumer hangs", { consumer: "hangs" }, { ordersFailing: 5, ordersDead: 15 }],
+  ["a consumer hangs", { consumer: "hangs" }, { ordersFailing: 5, ordersDead: 15, ordersRetrying: 25 }],
   ["a consumer is too slow", { consumer: "is slow" }, { Warnings: 20, ordersBacklog: 40 }],
-  ["a handler throws until its jobs are dead", { consumer: "throws" }, { ordersDead: 5 }],
+  ["a handler throws until its jobs are dead", { consumer: "throws" }, { ordersDead: 5, ordersRetrying: 20 }],
+  [
+    "a handler of an untracked topic throws",
+    { consumer: "throws", topic: "logs" },
+    { logsDead: 5, logsRetrying: 20 },
+  ],
+  ["a webhook's receiver is down", { consumer: "answers 500", topic: "hooks" }, { hooksRetrying: 20 }],
   ["a consumer is throttled", { throttled: "consumer-orders" }, { Warnings: 15, ordersDead: 40 }],
   ["an untracked topic's consumer is throttled", { throttled: "consumer-logs" }, { logsDead: 40 }],
   [
@@ -138,6 +144,11 @@ const SILENT_IN_BETWEEN: [string, string, (minute: number) => number | undefined
     (minute) => (minute % 72 < 20 ? 1 : undefined),
   ],
   [
+    "the jobs that fail come in the first half of each hour",
+    "ordersRetrying",
+    (minute) => (minute % 60 < 30 ? 1 : undefined),
+  ],
+  [
     "an event comes each half an hour and is dropped",
     "EventsUndeliveredAnyonePaid",
     (minute) => (minute % 30 ? undefined : 1),
@@ -167,7 +178,7 @@ test("each alarm rings for some failure, except those that repeat what another a
   expect(silent.sort()).toEqual(known);
 });
 
-test("a tracked topic's default alarms ring whenever its others do, so it has only these", () => {
+test("a tracked topic's default alarms ring whenever Failing or Backlog does, so it has neither by default", () => {
   const byDefault = ["Dead", "Warnings"];
   for (const [failure, , rings] of FAILURES) {
     const names = Object.keys(rings).map((name) => name.replace(/^(orders|hooks)/, ""));

@@ -4,7 +4,7 @@ const LOOKED_BACK = 2;
 
 export type MetricName = { namespace: string; name: string; of: string };
 
-/** An alarm as a template declares it. `period`: s. */
+/** An alarm as a template declares it. `period`: s. `fill`: what its expression puts in place of a missing value. */
 export type AlarmSpec = {
   id: string;
   metric: MetricName;
@@ -15,6 +15,7 @@ export type AlarmSpec = {
   threshold: number;
   isBelow: boolean;
   missing: "breaching" | "notBreaching";
+  fill?: number;
   tellsEnd: boolean;
 };
 
@@ -29,10 +30,11 @@ export function cloudWatch(alarms: readonly AlarmSpec[]) {
   const rings = new Map<string, Ring[]>();
 
   const isBreached = (alarm: AlarmSpec, now: number): boolean => {
-    const { period, evaluationPeriods, threshold, isBelow, missing, datapointsToAlarm } = alarm;
+    const { period, evaluationPeriods, threshold, isBelow, missing, fill, datapointsToAlarm } = alarm;
     const end = now - (now % MINUTE);
-    const range = Array.from({ length: evaluationPeriods + LOOKED_BACK }, (_, i) =>
-      datapoint(alarm, metrics.get(nameOf(alarm.metric)), end - i * period * 1000),
+    const range = Array.from(
+      { length: evaluationPeriods + LOOKED_BACK },
+      (_, i) => datapoint(alarm, metrics.get(nameOf(alarm.metric)), end - i * period * 1000) ?? fill,
     );
     const breaches = (value: number): boolean => (isBelow ? value < threshold : value >= threshold);
     const real = range.filter((value) => value !== undefined).slice(0, evaluationPeriods);

@@ -1,7 +1,13 @@
 import { Duration, Stack } from "aws-cdk-lib";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { TOPIC_ALARMS } from "../../../src/settings/topic-settings.ts";
-import { ALARM_TOPIC_ARN, type Resource, resourcesOf, type StackTemplate } from "../../infra/resources.ts";
+import {
+  ALARM_TOPIC_ARN,
+  type Resource,
+  resourcesOf,
+  type StackTemplate,
+  watchedBy,
+} from "../../infra/resources.ts";
 import { shopWith, someFunction, templateOf } from "../../infra/shop-stack.ts";
 import type { AlarmSpec } from "./cloudwatch.ts";
 
@@ -33,16 +39,19 @@ export function alarmSpecs(): AlarmSpec[] {
   return resourcesOf(template, "AWS::CloudWatch::Alarm").map(([id, alarm]) => specOf(template, id, alarm));
 }
 
-function specOf(template: StackTemplate, id: string, { Properties: p }: Resource): AlarmSpec {
+function specOf(template: StackTemplate, id: string, alarm: Resource): AlarmSpec {
+  const { Properties: p } = alarm;
+  const { Namespace, MetricName, Dimensions, Statistic, Period } = watchedBy(alarm);
   const below = String(p.ComparisonOperator) === "LessThanThreshold";
   if (!below && p.ComparisonOperator !== "GreaterThanOrEqualToThreshold")
     throw new Error(`${id} compares by ${p.ComparisonOperator}, which is not simulated`);
-  const of = (p.Dimensions as Dimension[]).map(({ Value }) => nameOf(template, Value)).join(" ");
+  const of = (Dimensions as Dimension[]).map(({ Value }) => nameOf(template, Value)).join(" ");
   return {
     id: id.replace(/^JobsAlarms/, "").replace(/[0-9A-F]{8}$/, ""),
-    metric: { namespace: String(p.Namespace), name: String(p.MetricName), of },
-    statistic: p.Statistic as AlarmSpec["statistic"],
-    period: Number(p.Period),
+    metric: { namespace: Namespace, name: MetricName, of },
+    statistic: Statistic as AlarmSpec["statistic"],
+    period: Period,
+    ...(JSON.stringify(p.Metrics)?.includes('"FILL(failed, 0)"') && { fill: 0 }),
     evaluationPeriods: Number(p.EvaluationPeriods),
     datapointsToAlarm: Number(p.DatapointsToAlarm ?? p.EvaluationPeriods),
     threshold: Number(p.Threshold),

@@ -36,7 +36,7 @@ const RECEIVES_THAT_COUNT = 3;
 /** What goes wrong. It begins ten minutes after the start. */
 export type Failure = {
   /** How `topic`'s function fails: it crashes before it claims a job, or its handler fails while a job runs. */
-  consumer?: "crashes" | "hangs" | "throws" | "is slow" | "has no secret";
+  consumer?: "crashes" | "hangs" | "throws" | "is slow" | "has no secret" | "answers 500";
   topic?: (typeof TOPICS)[number];
   throttled?: string;
   refusalOf?: (call: Call) => Error | undefined;
@@ -180,7 +180,11 @@ function consume(world: World, name: (typeof TOPICS)[number], trouble: Trouble):
   consumeTopic(world, name, (ctx, machine) => {
     const well =
       name === "hooks"
-        ? calling(name, () => async () => ({ status: 200, headers: {}, body: "" }))(ctx, machine)
+        ? calling(name, () => async () => ({
+            status: isSick() && consumer === "answers 500" ? 500 : 200,
+            headers: {},
+            body: "",
+          }))(ctx, machine)
         : handledBy(name === topic ? handlerIn(trouble) : (_, { timers }) => timers.wait(20))(ctx, machine);
     const noSecret = webhookOn(
       ctx,

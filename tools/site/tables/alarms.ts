@@ -15,17 +15,18 @@ export function alarms(): string {
   const rows = synthesised().map((alarm) => {
     const id = alarm.node.scope?.node.id ?? "";
     const [sentences = ""] = descriptionOf(alarm).split("\n");
+    const { metric, statistic, period } = watchedBy(alarm);
     return [
       // The name of an alarm about an event rule contains the rule. Replace the rule by an ellipsis.
       code(id.replace(/^topic/, "<topic>").replace(/\[.*\]$/, "…")),
       sentences
+        .replace(/`minutehand (.+?)( topic)? --stack Docs`/, (_, words, topic) =>
+          code(`minutehand ${words}${topic ? " <topic>" : ""}`),
+        )
         .replaceAll(/\btopic topic\b/gi, "topic `<topic>`")
-        .replace(/^topic/, "Topic")
-        .replace(/`minutehand (\w+)( topic)? --stack Docs`/, (_, name, topic) =>
-          code(`minutehand ${name}${topic ? " <topic>" : ""}`),
-        ),
-      `${alarm.statistic} of \`${alarm.metricName}\` ${signOf(alarm)} ${numberText(alarm.threshold ?? 0)}`,
-      datapoints(alarm),
+        .replace(/^topic/, "Topic"),
+      `${statistic} of \`${metric}\` ${signOf(alarm)} ${numberText(alarm.threshold ?? 0)}`,
+      datapoints(alarm, period),
     ];
   });
   return table(["alarm", "description", "rings if", "for"], rows);
@@ -58,7 +59,22 @@ function signOf({ comparisonOperator }: CfnAlarm): string {
   return comparisonOperator?.startsWith("LessThan") ? "<" : "≥";
 }
 
-function datapoints({ datapointsToAlarm, evaluationPeriods = 1, period = 60 }: CfnAlarm): string {
+/** The metric that an alarm watches: its own, or the only one of its expression. `period`: s. */
+function watchedBy(alarm: CfnAlarm): Record<"metric" | "statistic", string | undefined> & {
+  period: number | undefined;
+} {
+  const parts = Stack.of(alarm).resolve(alarm.metrics ?? []) as CfnAlarm.MetricDataQueryProperty[];
+  const stat = parts.find(({ metricStat }) => metricStat !== undefined)?.metricStat;
+  if (stat === undefined)
+    return { metric: alarm.metricName, statistic: alarm.statistic, period: alarm.period };
+  const { metric, stat: statistic, period } = stat as CfnAlarm.MetricStatProperty;
+  return { metric: (metric as CfnAlarm.MetricProperty).metricName, statistic, period };
+}
+
+function datapoints(
+  { datapointsToAlarm, evaluationPeriods = 1 }: CfnAlarm,
+  period: number | undefined = 60,
+): string {
   const minutes = (count: number): string => `${(count * period) / 60} min`;
   return datapointsToAlarm === undefined
     ? minutes(evaluationPeriods)
