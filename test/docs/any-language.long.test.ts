@@ -226,8 +226,12 @@ print(requests.delete(os.environ["URL"], params=params, auth=signed, timeout=30)
 });
 
 botocoreTest("the page's Python signs a call of httpx as one of requests", async () => {
+  // Both calls are signed at one time: a signature contains its second.
   const program = `
+import botocore.auth
 from signed import signed
+now = botocore.auth.get_current_datetime()
+botocore.auth.get_current_datetime = lambda: now
 class Url:
     def __init__(self, text):
         self.text = text
