@@ -1,6 +1,7 @@
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
 import { namesOfAlike } from "./alike.ts";
 import { kindOf, withSharedValues } from "./error-kind.ts";
+import { withoutLetterIds } from "./letter-ids.ts";
 import { DAY, HOUR, MINUTE } from "./times.ts";
 
 export type ErrorGroup = {
@@ -26,9 +27,12 @@ export function groupByError(jobs: readonly JobSummary[]): ErrorGroup[] {
 const grouped = new WeakMap<readonly JobSummary[], ErrorGroup[]>();
 
 function groupsOf(jobs: readonly JobSummary[]): ErrorGroup[] {
-  const kinds = Map.groupBy(jobs, ({ lastError = "" }) => knownKindOf(lastError));
+  const errors = jobs.map(({ lastError = "" }) => lastError);
+  const joined = withoutLetterIds(Map.groupBy(errors, knownKindOf));
+  const kindIn = ({ lastError = "" }: JobSummary) => joined.get(knownKindOf(lastError)) ?? "";
+  const kinds = Map.groupBy(jobs, kindIn);
   const names = namesOfAlike(new Map([...kinds].map(([kind, alike]) => [kind, alike.length])));
-  const groups = Map.groupBy(jobs, ({ lastError = "" }) => names.get(knownKindOf(lastError)) ?? "");
+  const groups = Map.groupBy(jobs, (job) => names.get(kindIn(job)) ?? "");
   return [...groups]
     .map(([name, alike]) => groupOf(name, alike))
     .sort((a, b) => b.jobs.length - a.jobs.length);

@@ -125,3 +125,61 @@ test("many kinds are grouped quickly", () => {
   expect(groupsOf(errors)).toHaveLength(3);
   expect(process.threadCpuUsage(begun).user).toBeLessThan(1_000_000);
 });
+
+describe("an id of letters only", () => {
+  const declined = (id: string) => `card of customer ${id} was declined`;
+  const IDS = ["cus_4fk9x", "cus_a81kd", "cus_kd92x", "cus_zz3zz", "cus_9rrt4", "cus_pq7ra", "cus_mm0m1"];
+  const LETTERS = ["cus_dhrsi", "cus_cmddn"];
+
+  test.each<[string, ...string[]]>([
+    ["card of customer cus_… was declined", ...[...IDS, ...LETTERS].map(declined)],
+    [
+      "no order-… in the shop",
+      ...[...IDS, ...LETTERS].map((id) => `no ${id.replace("cus_", "order-")} in the shop`),
+    ],
+  ])("joins the errors with such ids: %s", (name, ...errors) => {
+    expect(groupsOf(errors)).toEqual([[name, errors.length]]);
+  });
+
+  test("joins them in a text that is cut", () => {
+    const errors = [...IDS, ...LETTERS].map(
+      (id) => `${declined(id)} ${"and it is the last card ".repeat(8)}`,
+    );
+    expect(groupsOf(errors)).toHaveLength(1);
+  });
+
+  test.each<[string, readonly string[], ...string[]]>([
+    ["there are no such ids", [], "error_timeout", "error_refused"],
+    ["the text is another one", IDS.map(declined), "card of customer cus_dhrsi was stolen"],
+    ["the prefix is another one", IDS.map(declined), declined("err_dhrsi")],
+    ["it has another length", IDS.map(declined), declined("cus_stolen")],
+    [
+      "the ids have one pattern",
+      [1, 2, 3, 4, 5, 6, 7].map((n) => declined(`cus_e10${n}`)),
+      declined("cus_auth"),
+    ],
+    [
+      "the ids are numbers",
+      [1, 2, 3, 4, 5, 6, 7].map((n) => declined(`cus_7100${n}`)),
+      declined("cus_empty"),
+    ],
+    ["there are few ids", IDS.slice(3).map(declined), declined("cus_dhrsi")],
+    ["it is more frequent", IDS.map(declined), declined("cus_limit"), declined("cus_limit")],
+  ])("stays apart if %s", (_, errors, ...others) => {
+    const groups = groupsOf([...errors, ...others]);
+    expect(groups.filter(([name]) => !name.includes("…"))).toEqual(groupsOf(others));
+  });
+
+  test("is found quickly among many errors", () => {
+    const errors = Array.from({ length: 10_000 }, (_, index) => {
+      const digits = (index * 7919).toString(36).padStart(5, "k7");
+      return declined(
+        `cus_${index % 2 ? digits : digits.replace(/\d/g, (digit) => "qrstuvwxyz"[Number(digit)] ?? "")}`,
+      );
+    });
+    // µs of CPU time, which does not depend on other programs.
+    const begun = process.threadCpuUsage();
+    expect(groupsOf(errors)[0]?.[1]).toBeGreaterThan(9000);
+    expect(process.threadCpuUsage(begun).user).toBeLessThan(3_000_000);
+  });
+});
