@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { createClient } from "../../src/client/client.ts";
 import { testBrowser } from "./browser.ts";
@@ -260,6 +260,18 @@ test("a job that does not exist is not asked for again and again", async () => {
   expect(count).toBe(1);
 });
 
+/** The parts of a line that begin less than 8 px after the end of the part before, on the same line of text. */
+function touching(line: Locator): Promise<string[]> {
+  return line.locator("> *").evaluateAll((cells) => {
+    const boxes = cells.map((cell) => ({ name: cell.className, box: cell.getBoundingClientRect() }));
+    return boxes.flatMap(({ name, box }, index) => {
+      const before = boxes[index - 1]?.box;
+      const isBeside = before !== undefined && box.top < before.bottom && box.width > 0;
+      return isBeside && box.left < before.right + 8 ? [name] : [];
+    });
+  });
+}
+
 test("at each width, no column of a line runs into the next one, and no name is cut", async () => {
   const tag = "jobs-widths";
   await api.enqueue("work", {}, { tag, dueAt: "2030-10-01T09:00:00Z" });
@@ -277,6 +289,7 @@ test("at each width, no column of a line runs into the next one, and no name is 
         cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.className),
       );
     expect([width, ...wide]).toEqual([width]);
+    expect([width, ...(await touching(line))]).toEqual([width]);
   }
 });
 
