@@ -387,12 +387,26 @@ test("the jobs that an action has left are shown with the reason of each, and a 
   await done.getByText("Show the 5 that were left").press("Enter");
   await done.getByText(`${id} is still dead: ${detail}`).waitFor();
   await expectAccessible(page);
-  await page.setViewportSize({ width: 360, height: 800 });
-  await expectNoOverflow(page);
   await done.getByRole("link", { name: "The jobs that are dead now" }).waitFor();
   await shown.getByText("Stopping after the present 500 jobs …").waitFor();
   await done.getByRole("link", { name: id }).click();
   expect(new URL(page.url()).pathname).toBe(`/console/jobs/${id}`);
+});
+
+test("on a phone, only one action stands in full, and the others are counted", async () => {
+  const actions = actionsWithLeft("01KJMA0SCG008DS270HCQCKA01", "");
+  const page = await browser.open("/console/schedules", { viewport: { width: 390, height: 844 } });
+  await page.route("**/console/actions", (route) => route.fulfill({ json: { actions } }));
+  const others = bar(page).getByRole("link", { name: "1 other action" });
+  await others.waitFor();
+  await bar(page).getByText("Stopping after the present 500 jobs …").waitFor();
+  expect(await bar(page).getByText("Redriven 71 of 76 jobs of work.").count()).toBe(0);
+  expect((await others.boundingBox())?.height).toBeGreaterThanOrEqual(24);
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expectNoOverflow(page);
+  await expectAccessible(page);
+  await others.click();
+  await page.getByRole("main").getByText("Redriven 71 of 76 jobs of work.").waitFor();
 });
 
 test.each(["Escape", "Back"])("a count ends when its dialog is left by %s", async (way) => {

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { CarriedAction } from "../../carried.ts";
 import { isRunning, useActions } from "../actions.ts";
+import { isNarrow } from "../state.ts";
 import { MINUTE } from "../times.ts";
 import { CarriedLine } from "./carried-line.tsx";
 import { addresses } from "./search.ts";
@@ -19,7 +20,10 @@ export function CarriedActions() {
   const { path } = useLocation();
   const actions = useActions();
   // The view of the last actions shows all of them.
-  const shown = path === addresses.lastActions ? [] : shownOf(actions, closedIds.value);
+  const all = path === addresses.lastActions ? [] : shownOf(actions, closedIds.value);
+  // On a phone, several would cover the view.
+  const shown = isNarrow.value ? [...all.filter(isRunning), ...all].slice(0, 1) : all;
+  const others = all.length - shown.length;
   useHeight(place);
   return (
     <aside ref={place} class="carried" aria-label="Actions in progress">
@@ -35,13 +39,20 @@ export function CarriedActions() {
               />
             </li>
           ))}
+          {others > 0 && (
+            <li>
+              <a href={addresses.lastActions}>
+                {others === 1 ? "1 other action" : `${others} other actions`}
+              </a>
+            </li>
+          )}
         </ul>
       </div>
     </aside>
   );
 }
 
-/** Of those that are done, only the newest: on a phone, several would cover the view. The view of the last actions has the others. */
+/** Of those that are done, only the newest. The view of the last actions has the others. */
 function shownOf(actions: readonly CarriedAction[], closed: ReadonlySet<string>): CarriedAction[] {
   const shown = actions.filter((action) => isShown(action, closed));
   const newest = shown.find(({ state }) => state === "done");
