@@ -197,3 +197,15 @@ test("a finger's first touch of a bar shows its numbers, and the second one open
   await bars.tap({ position });
   await page.getByText("time-touch").waitFor();
 });
+
+test("the chosen range is shown as chosen", async () => {
+  const page = await browser.open("/console/time");
+  const pressed = page.getByRole("button", { pressed: true });
+  await expect.poll(() => pressed.allTextContents()).toEqual(["an hour ago to a day ahead"]);
+  for (const name of ["next hour", "tomorrow"]) {
+    await page.getByRole("button", { name, exact: true }).click();
+    await expect.poll(() => pressed.allTextContents()).toEqual([name]);
+  }
+  await page.getByRole("button", { name: "Show a longer range" }).click();
+  await expect.poll(() => pressed.count()).toBe(0);
+});

@@ -34,7 +34,7 @@ export function RangeFields({ from, to, onChange }: Props) {
             aria-pressed={
               begin === undefined
                 ? from === "" && to === ""
-                : isAbout(from, now.value + begin) && isAbout(to, now.value + end)
+                : isAbout(Date.parse(from), now.value + begin) && isAbout(Date.parse(to), now.value + end)
             }
             onClick={() =>
               onChange(
@@ -92,8 +92,8 @@ function dayAt(at: number, days: number): number {
   return startOfDay(at, zone.value, days);
 }
 
-function isAbout(time: string, other: number): boolean {
-  return Math.abs(Date.parse(time) - other) < MINUTE;
+export function isAbout(time: number, other: number): boolean {
+  return Math.abs(time - other) < MINUTE;
 }
 
 function OwnRange({ from, to, onChange }: Props) {

@@ -6,6 +6,7 @@ import { Lane, NO_BUCKETS } from "../parts/lane.tsx";
 import { AXIS_EDGE, LaneChart } from "../parts/lane-chart.tsx";
 import { Failure, Loaded } from "../parts/loaded.tsx";
 import { Numbers } from "../parts/numbers.tsx";
+import { isAbout } from "../parts/range-fields.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { Time } from "../parts/time.tsx";
 import { TopicField } from "../parts/topic-field.tsx";
@@ -63,19 +64,27 @@ export function TimeView() {
 }
 
 function Movements({ axis }: { axis: Axis }) {
+  const { from, to } = axis.settled;
+  const isShown = (range: Range) => isAbout(from, range.from) && isAbout(to, range.to);
   return (
     <div class="buttons">
       {RANGES.map(([name, begin, end]) => (
         <button
           key={name}
           type="button"
+          aria-pressed={isShown({ from: now.value + begin, to: now.value + end })}
           onClick={() => axis.show({ from: clock() + begin, to: clock() + end })}
         >
           {name}
         </button>
       ))}
       {DAYS.map(([name, days]) => (
-        <button key={name} type="button" onClick={() => axis.show(wholeDay(days))}>
+        <button
+          key={name}
+          type="button"
+          aria-pressed={isShown(wholeDay(days))}
+          onClick={() => axis.show(wholeDay(days))}
+        >
           {name}
         </button>
       ))}
