@@ -428,6 +428,7 @@ test.each(["Escape", "Back"])("a count ends when its dialog is left by %s", asyn
   });
   await page.getByRole("button", { name: "Cancel all …" }).click();
   await page.getByRole("dialog").getByText("Counting the jobs").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel all", exact: true }).waitFor();
   if (way === "Back") await page.goBack();
   else await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });

@@ -53,7 +53,7 @@ export function BulkAction({ label, change, which, effect, isReady = true, ...pr
     <Action
       {...{ label, short }}
       title={`${wordsOf(change).asks} of ${selectionText((chosen.length > 0 ? chosen : lines).map(({ asked }) => asked))}?`}
-      confirm={`${label}: ${jobsText(changeable)}`}
+      confirm={isAllCounted ? `${label}: ${jobsText(changeable)}` : label}
       isDangerous={isDangerous === true}
       isReady={isReady && isAllCounted && changeable > 0}
       impossible={impossible}
