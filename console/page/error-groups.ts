@@ -57,9 +57,9 @@ function failedAt({
   return Date.parse(finishedAt ?? claimedAt ?? dueAt);
 }
 
-/** The groups, of which the largest comes first, or with `newest` the one that failed last. */
+/** The groups, of which the largest comes first, or with `newest` the kind that was first seen last. */
 export function inOrder(groups: readonly ErrorGroup[], order: string | undefined): readonly ErrorGroup[] {
-  return order === "newest" ? groups.toSorted((a, b) => b.last - a.last) : groups;
+  return order === "newest" ? groups.toSorted((a, b) => b.first - a.first) : groups;
 }
 
 /** The lists are read again each few seconds, and most errors are the same then. */

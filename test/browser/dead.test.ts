@@ -164,15 +164,23 @@ async function openDead(errors: readonly string[]) {
   return page;
 }
 
-test("groups are ordered by their size or by their newest death, and the address keeps the order", async () => {
-  const page = await openDead(["the shop is closed", "the shop is closed", "no price"]);
+test("groups are ordered by their size or by their first death, and the address keeps the order", async () => {
+  const page = await openDead(["the shop is closed", "no price", "the shop is closed"]);
   const names = page.locator(".group-name");
   await expect.poll(() => names.allTextContents()).toEqual(["2 × the shop is closed", "1 × no price"]);
-  await page.getByLabel("Order").selectOption("newest first");
+  await page.getByLabel("Order").selectOption("newest kind first");
   await expect.poll(() => names.allTextContents()).toEqual(["1 × no price", "2 × the shop is closed"]);
   await page.reload();
   await expect.poll(() => names.allTextContents()).toEqual(["1 × no price", "2 × the shop is closed"]);
   expect(await page.getByRole("checkbox").count()).toBe(0);
+});
+
+test("on a phone the topic and the order share a line", async () => {
+  const page = await openDead(["no price"]);
+  await page.setViewportSize({ width: 360, height: 800 });
+  const topOf = async (label: string) => (await page.getByRole("combobox", { name: label }).boundingBox())?.y;
+  await expect.poll(() => topOf("Order")).toBeGreaterThan(0);
+  expect(await topOf("Order")).toBe(await topOf("Topic"));
 });
 
 test("a group that stands alone is open, and can be closed", async () => {
@@ -193,4 +201,6 @@ test("all dead jobs are run again, after they have been counted", async () => {
   await dialog.getByRole("button", { name: "Redrive all: 1 job" }).click();
   await page.getByText(`Redriven 1 job of ${topic}.`).waitFor();
   await page.getByText(`No job of ${topic} is dead.`).waitFor();
+  await page.getByRole("link", { name: "2 jobs wait for a retry" }).click();
+  await page.getByText("2 × no shelf …").waitFor();
 });

@@ -128,7 +128,7 @@ function Bars({ jobs, axis }: { jobs: readonly JobSummary[]; axis: DueRange }) {
   );
 }
 
-const ORDERS = { most: "most first", newest: "newest first" };
+const ORDERS = { most: "most first", newest: "newest kind first" };
 
 /** The order of the groups. The address keeps it. */
 export function GroupOrder() {

@@ -14,7 +14,7 @@ import { DismissAll, DismissChosen, RedriveAll, RedriveChosen } from "../parts/r
 import { RetryingOf } from "../parts/retrying-groups.tsx";
 import { addresses, useSearch } from "../parts/search.ts";
 import { TopicField } from "../parts/topic-field.tsx";
-import { everyByCount, firstOf, type Topic, useTopics } from "../reads.ts";
+import { everyByCount, firstOf, type Topic, useTopic, useTopics } from "../reads.ts";
 import { now } from "../state.ts";
 
 export function DeadView() {
@@ -138,11 +138,7 @@ function DeadOf({ topic }: { topic: string }) {
     <Loaded query={dead} what={`the dead jobs of ${topic}`}>
       {(jobs) =>
         jobs.length === 0 ? (
-          <Empty>
-            <p>
-              No job of <strong>{topic}</strong> is dead.
-            </p>
-          </Empty>
+          <NoneDead topic={topic} />
         ) : (
           <DeadJobs
             topic={topic}
@@ -154,6 +150,19 @@ function DeadOf({ topic }: { topic: string }) {
         )
       }
     </Loaded>
+  );
+}
+
+function NoneDead({ topic }: { topic: string }) {
+  const { count = 0, atLeast } = useTopic(topic)?.retrying ?? {};
+  const jobs = `${count.toLocaleString("en")}${atLeast ? " or more" : ""} ${count === 1 ? "job waits" : "jobs wait"}`;
+  return (
+    <Empty>
+      <p>
+        No job of <strong>{topic}</strong> is dead.{" "}
+        {count > 0 && <a href={addresses.dead({ topic, of: "retrying" })}>{jobs} for a retry</a>}
+      </p>
+    </Empty>
   );
 }
 
