@@ -301,3 +301,20 @@ test("a body of 200 KiB is shown, scrolled and changed", async () => {
   await button(page, "Change the body …").click();
   expect(JSON.parse(await page.getByLabel("Body (JSON)").inputValue())).toEqual(body);
 });
+
+test("a job of a paused topic is due at its time, and the list marks that its topic is paused", async () => {
+  await api.pause("precise");
+  try {
+    const { id } = await api.enqueue("precise", {}, { dueAt: "2031-06-01T09:00:00Z", key: "job-of-paused" });
+    const page = await browser.open(`/console/jobs/${id}`);
+    await page
+      .getByText(/^attempt 1 of \d+ is due 1 Jun 2031, .*; the topic has been paused since /)
+      .waitFor();
+    await page.goto(
+      `${stackUrl}/console/jobs?topic=precise&from=2031-06-01T00:00:00Z&to=2031-06-02T00:00:00Z`,
+    );
+    await page.getByRole("link", { name: /^scheduled job-of-paused precise .* topic paused$/ }).waitFor();
+  } finally {
+    await api.resume("precise");
+  }
+});

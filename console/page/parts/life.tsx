@@ -125,7 +125,7 @@ function Next({ job }: { job: JobJson }) {
   // The topics may be read after the job.
   const { pause, policy } = useTopic(topic) ?? {};
   const holding = job.state === "scheduled" && isHolding(pause) ? pause : undefined;
-  const text = waitText(job, policy);
+  const text = waitText(job, policy, holding !== undefined);
   if (text === undefined) return null;
   const at = job.state === "running" ? leaseUntil : heldUntil;
   return (
@@ -156,10 +156,16 @@ function Next({ job }: { job: JobJson }) {
   );
 }
 
-function waitText(job: JobJson, policy: TopicJson["policy"] | undefined): string | undefined {
+/** `isPaused`: the job starts only after a resume of its topic. */
+function waitText(
+  job: JobJson,
+  policy: TopicJson["policy"] | undefined,
+  isPaused: boolean,
+): string | undefined {
+  const attempt = `attempt ${job.attempt + 1} of ${job.maxAttempts}`;
   const texts: Readonly<Record<string, string>> = {
-    scheduled: `starts attempt ${job.attempt + 1} of ${job.maxAttempts}`,
-    retrying: `waits for attempt ${job.attempt + 1} of ${job.maxAttempts}, which starts`,
+    scheduled: isPaused ? `${attempt} is due` : `starts ${attempt}`,
+    retrying: `waits for ${attempt}, which ${isPaused ? "is due" : "starts"}`,
     held:
       policy?.maxPerSecond === undefined
         ? "is held by a pause or a window, and may start"
