@@ -15,15 +15,15 @@ export function useHistory(hours: number = SPARK_HOURS, topic?: string) {
   return useQuery(historyQuery(hours, topic));
 }
 
-/** The history of all topics if a view has read it. Reads nothing itself, because the frame shows this on each view. */
-export function useKnownHistory() {
-  return useQuery({ ...historyQuery(SPARK_HOURS), enabled: false });
+/** The history of all topics, for the frame of each view. It is read rarely, unless the view reads it more often. */
+export function useFrameHistory() {
+  return useQuery(historyQuery(SPARK_HOURS, undefined, 5 * EVERY_MS));
 }
 
-function historyQuery(hours: number, topic?: string) {
+function historyQuery(hours: number, topic?: string, everyMs: number = EVERY_MS) {
   return {
     queryKey: ["history", hours, topic],
-    refetchInterval: refetchEvery(EVERY_MS),
+    refetchInterval: refetchEvery(everyMs),
     queryFn: ({ signal }: { signal: AbortSignal }) =>
       call<HistoryAnswer>("GET", HISTORY_PATH, {}, { query: { hours, topic }, signal }),
   };

@@ -102,7 +102,7 @@ function laterNeeds({ topic }: TopicJson, history: HistoryAnswer | undefined): N
       severity: "warn",
       of: topic,
       href: addresses.topic(topic),
-      text: `The jobs of ${topic} start later than an hour ago: half of them ${late} late or more, then ${earlier}.`,
+      text: `The jobs of ${topic} start later than an hour ago: half of them ${late} late or more, an hour ago ${earlier}.`,
       more: "Do its jobs take longer, or are more of them due at once?",
     },
   ];

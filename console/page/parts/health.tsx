@@ -1,5 +1,5 @@
 import { queueTime } from "../clock.ts";
-import { useKnownHistory } from "../history-reads.ts";
+import { useFrameHistory } from "../history-reads.ts";
 import { needsOf } from "../needs.ts";
 import { useSchedules, useTopics } from "../reads.ts";
 import { now, zone } from "../state.ts";
@@ -20,7 +20,7 @@ export function Health() {
 function useHealth(): { severity: "good" | "warn" | "bad" | "unknown"; text: string } {
   const topics = useTopics();
   const schedules = useSchedules(MINUTE);
-  const history = useKnownHistory();
+  const history = useFrameHistory();
   if (topics.data === undefined)
     return { severity: "unknown", text: topics.error ? "Not read" : "Reading …" };
   // What was read last says nothing about the present, so it is not called good or bad.

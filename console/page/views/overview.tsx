@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { ScheduleSummary } from "../../../src/http/answers/schedules.ts";
 import { wrong } from "../clock.ts";
 import { useHistory } from "../history-reads.ts";
@@ -50,10 +50,13 @@ type TopicsProps = {
 
 function Topics({ topics, lateness }: TopicsProps) {
   const schedules = useSchedules(MINUTE);
-  const needs = needsOf(topics, schedules.data ?? [], useHistory().data);
-  // The order stays until the view is opened again, so that no line moves away from the pointer.
-  const [first] = useState(() => byNeed(topics, needs));
-  const lines = inOrder(topics, first).map((report) => ({
+  const history = useHistory();
+  const needs = needsOf(topics, schedules.data ?? [], history.data);
+  // The order stays until the view is opened again, so that no line moves away from the pointer. Only the history, which comes last, changes it.
+  const order = useRef({ topics, isPending: undefined as boolean | undefined });
+  if (order.current.isPending !== history.isPending)
+    order.current = { topics: byNeed(topics, needs), isPending: history.isPending };
+  const lines = inOrder(topics, order.current.topics).map((report) => ({
     report,
     lateness,
     needs: needs.filter(({ kind, of }) => kind !== "schedule" && of === report.topic),
