@@ -1,3 +1,6 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
 import { CLOCK_PATH } from "../../local/clock-path.ts";
 import { CliError } from "./cli-error.ts";
 import { LOCAL_PATIENCE } from "./target.ts";
@@ -8,19 +11,36 @@ type StackClock = { readonly now: string; readonly ahead: number; readonly runs?
 
 /** Reads the clock of the local stack at `url`, or moves it. Throws `CliError` if the API has no such clock, or refuses the move. */
 export async function callClock(url: string, move?: ClockMove, signal?: AbortSignal): Promise<StackClock> {
-  const request = move === undefined ? {} : { method: "POST", body: JSON.stringify(move) };
-  const response = await fetch(`${url}${CLOCK_PATH}`, {
-    ...request,
-    redirect: "manual",
-    signal: signal ?? null,
-  });
-  const answer = (await response.json().catch(() => ({}))) as Partial<StackClock> & { message?: string };
-  const { now, ahead, runs, message = `status ${response.status}` } = answer;
-  if (response.ok && now !== undefined && ahead !== undefined)
+  const path = `${url}${CLOCK_PATH}`;
+  const { status, body } = move === undefined ? await get(path, signal) : await post(path, move, signal);
+  const { now, ahead, runs, message = `status ${status}` } = clockIn(body);
+  if (status === 200 && now !== undefined && ahead !== undefined)
     return { now, ahead, ...(runs !== undefined && { runs }) };
   if (move === undefined)
     throw new CliError(`the API at ${url} has no clock that can be moved: it is no local stack`);
-  throw new CliError(`the clock was not moved: ${message}`);
+  throw new CliError(`the clock was not moved${status < 500 ? "" : " to the end"}: ${message}`);
+}
+
+type Answered = { readonly status: number; readonly body: string };
+
+async function get(url: string, signal: AbortSignal | undefined): Promise<Answered> {
+  const response = await fetch(url, { redirect: "manual", signal: signal ?? null });
+  return { status: response.status, body: await response.text() };
+}
+
+/** Without a limit of time: a move takes as long as its jobs run, and `fetch` gives up after five minutes. */
+async function post(url: string, move: ClockMove, signal: AbortSignal | undefined): Promise<Answered> {
+  const sent = request(url, { method: "POST", ...(signal && { signal }) }).end(JSON.stringify(move));
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  return { status: response.statusCode ?? 0, body: await text(response) };
+}
+
+function clockIn(body: string): Partial<StackClock> & { readonly message?: string } {
+  try {
+    return JSON.parse(body) ?? {};
+  } catch {
+    return {};
+  }
 }
 
 /** How far the clock of the local stack at `url` is ahead of the machine's, ms. 0 for a stack of an earlier version, which has no such clock. */

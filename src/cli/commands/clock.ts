@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { LONGEST_MOVE } from "../../../local/clock-path.ts";
 import { lengthText } from "../../../local/clock-words.ts";
-import { DAY } from "../../core/constants.ts";
+import { messageOf } from "../../core/errors.ts";
 import { parseDuration } from "../../general/times.ts";
 import { isLoopback } from "../../settings/loopback.ts";
-import { UsageError } from "../cli-error.ts";
+import { CliError, UsageError } from "../cli-error.ts";
 import { many } from "../columns.ts";
 import { examples } from "../examples.ts";
 import type { Open, Session } from "../session.ts";
@@ -33,7 +33,7 @@ export function addClock(program: Command, open: Open): void {
       const { url } = target;
       if (!isLoopback(new URL(url).hostname))
         throw new UsageError(`clock needs a local stack: the clock of ${url} cannot be moved`);
-      const { runs: _, ...clock } = await moveClock(session, url, partsOf(move));
+      const { runs: _, ...clock } = await moveClock(session, url, move);
       const ahead = Math.round(clock.ahead / 1000) * 1000;
       const apart = ahead === 0 ? "the same time as" : `${lengthText(ahead)} ahead of`;
       await output.told(clock, `the clock of the local stack is at ${clock.now}, ${apart} this machine's`);
@@ -43,33 +43,39 @@ export function addClock(program: Command, open: Open): void {
 }
 
 /** Shows on stderr which time the clock has reached. At Ctrl-C it ends the move, and says where the clock stands. */
-async function moveClock(session: Session, url: string, moves: readonly ClockMove[]) {
+async function moveClock(session: Session, url: string, move: ClockMove | undefined) {
   const { progress, output, surroundings } = session;
-  const stopping = new AbortController();
   let clock = await callClock(url);
+  if (move === undefined) return clock;
+  const stopping = new AbortController();
   const before = clock.runs ?? 0;
   session.atInterrupt(async () => {
     stopping.abort();
-    if (moves.length > 0) output.note(`the clock stopped at ${(await callClock(url)).now}`);
+    output.note(`the clock stopped at ${(await callClock(url)).now}`);
   });
-  for (const move of moves) {
-    let isMoving = true;
-    const moved = callClock(url, move, stopping.signal).finally(() => {
-      isMoving = false;
-    });
-    const ended = moved.catch(() => {});
+  let isMoving = true;
+  const moved = callClock(url, move, stopping.signal).finally(() => {
+    isMoving = false;
+  });
+  const ended = moved.catch(() => {});
+  try {
     for (;;) {
       await Promise.race([ended, surroundings.wait(LOOK_EVERY)]);
       // After Ctrl-C the program ends by itself, with what it says then.
       if (stopping.signal.aborted) await new Promise(() => {});
-      if (!isMoving) break;
-      const { now, runs = 0 } = await callClock(url);
-      progress.show(`the clock is at ${now}: ${many(runs - before, "run")} of jobs so far`);
+      if (!isMoving) return await moved;
+      clock = await callClock(url);
+      const runs = (clock.runs ?? 0) - before;
+      progress.show(`the clock is at ${clock.now}: ${many(runs, "run")} of jobs so far`);
     }
-    clock = await moved;
+  } catch (error) {
+    const { now } = await callClock(url).catch(() => clock);
+    const why =
+      error instanceof CliError ? error.message : `the clock was not moved to the end: ${messageOf(error)}`;
+    throw new CliError(why, [`the clock had reached ${now}`]);
+  } finally {
+    progress.clear();
   }
-  progress.clear();
-  return clock;
 }
 
 function moveIn(text: string): ClockMove {
@@ -82,12 +88,4 @@ function moveIn(text: string): ClockMove {
   if (by !== undefined && by > 0) return { by };
   const back = text.startsWith("-") ? "The clock only goes forward. " : "";
   throw new InvalidArgumentError(`${back}It must be +, a duration such as 1m, 1h or 7d, or "next-job".`);
-}
-
-/** At most a day each, so that no request takes minutes. */
-function partsOf(move: ClockMove | undefined): ClockMove[] {
-  if (move === undefined) return [];
-  if ("to" in move) return [move];
-  const days = Math.ceil(move.by / DAY);
-  return Array.from({ length: days }, (_, day) => ({ by: Math.min(DAY, move.by - day * DAY) }));
 }
