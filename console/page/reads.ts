@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/preact-query";
+import { LIST_JOBS } from "../../src/core/constants.ts";
 import { isJobId } from "../../src/core/job-id.ts";
 import { KEY_PATTERN } from "../../src/core/job-key.ts";
 import type { JobSummary } from "../../src/http/answers/jobs.ts";
@@ -205,4 +206,20 @@ export function jobPage(
   limit = 200,
 ): Promise<JobPage> {
   return call<JobPage>("GET", "/jobs", { jobs: "array" }, { query: { ...selection, limit, cursor }, signal });
+}
+
+/** The pages of a list, from its first to its last. `until`: the pages so far have all jobs that are due before, ms since the epoch. */
+export async function* jobPages(
+  selection: JobSelection & { readonly from: string; readonly to: string },
+  signal: AbortSignal,
+): AsyncGenerator<{ readonly jobs: readonly JobSummary[]; readonly until: number }> {
+  let [cursor, until]: [string | undefined, number] = [undefined, Date.parse(selection.from)];
+  do {
+    const page: JobPage = await jobPage(selection, cursor, signal, LIST_JOBS);
+    cursor = page.cursor;
+    const last = page.jobs.at(-1)?.dueAt;
+    if (cursor === undefined) until = Date.parse(selection.to);
+    else if (last !== undefined) until = Date.parse(last);
+    yield { jobs: page.jobs, until };
+  } while (cursor !== undefined);
 }

@@ -1,9 +1,9 @@
 import type { BulkResult, CountPart } from "../../src/client/answers.ts";
-import { LIST_JOBS, LONGEST_LIST } from "../../src/core/constants.ts";
+import { LONGEST_LIST } from "../../src/core/constants.ts";
 import type { Change } from "../carried.ts";
 import { api } from "./api.ts";
 import type { Asked } from "./bulk-calls.ts";
-import { jobPage } from "./reads.ts";
+import { jobPages } from "./reads.ts";
 import { partsOf } from "./time-buckets.ts";
 import { isoAt, MINUTE, SECOND } from "./times.ts";
 
@@ -93,17 +93,13 @@ async function* listed(
   signal: AbortSignal,
 ): AsyncGenerator<Part> {
   const asked = { tag, group, from: isoAt(from), to: isoAt(to) };
-  let [cursor, until]: [string | undefined, number] = [undefined, from];
-  do {
-    const page = await jobPage(asked, cursor, signal, LIST_JOBS);
-    const some = page.jobs.map(({ topic, state, dueAt }) => {
+  for await (const { jobs, until } of jobPages(asked, signal)) {
+    const some = jobs.map(({ topic, state, dueAt }) => {
       const due = Date.parse(dueAt);
       return { topic, state, count: 1, from: due, to: due + 1 };
     });
-    cursor = page.cursor;
-    until = cursor === undefined ? to : (some.at(-1)?.from ?? until);
     yield { some, until };
-  } while (cursor !== undefined);
+  }
 }
 
 function addJobs(

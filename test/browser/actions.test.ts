@@ -310,6 +310,44 @@ describe("the message of an action that is done", () => {
     expect(await Promise.all(others.map(dueOf))).toEqual(["2031-01-01T20:00:00.000Z", noon]);
   });
 
+  test("reads a week of several topics by lists of all topics, and says how much of it is read", async () => {
+    const tag = "actions-back-week";
+    const jobs = await Promise.all([
+      api.enqueue("work", {}, { tag, dueAt: "2035-05-01T09:00:00Z" }),
+      api.enqueue("reminders", {}, { tag, dueAt: "2035-05-07T09:00:00Z" }),
+    ]);
+    const page = await browser.open(
+      `/console/jobs?tag=${tag}&from=2035-05-01T00:00:00Z&to=2035-05-08T00:00:00Z`,
+    );
+    await page.getByRole("button", { name: "Shift all …" }).click();
+    await page.getByRole("button", { name: "Shift all: 2 jobs" }).click();
+    const message = bar(page)
+      .getByRole("listitem")
+      .filter({ hasText: `with the tag ${tag}, 1 h later.` });
+    await message.waitFor();
+    // The list would read its jobs again.
+    await page.goto(`${stackUrl}/console/last-actions`);
+    const topics = new Set<string | null>();
+    const { promise, resolve: goOn } = Promise.withResolvers<void>();
+    await page.route(/\/jobs\?/, async (route) => {
+      const { searchParams } = new URL(route.request().url());
+      topics.add(searchParams.get("topic"));
+      // The end of the range is that of the last job.
+      if (searchParams.get("to")?.startsWith("2035-05-07T10:00")) await promise;
+      await route.continue();
+    });
+    const line = page.getByRole("main").getByRole("listitem").filter({ hasText: tag });
+    await line.getByRole("button", { name: "Shift back …" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(/1 job so far, 8\d % of the range read …$/).waitFor();
+    goOn();
+    await dialog.getByRole("button", { name: "Shift back: 2 jobs" }).click();
+    await page.getByRole("main").getByText(`with the tag ${tag}, 1 h earlier.`).waitFor();
+    expect(topics).toEqual(new Set([null]));
+    const due = await Promise.all(jobs.map(async ({ id }) => (await api.get(id)).dueAt));
+    expect(due).toEqual(["2035-05-01T09:00:00.000Z", "2035-05-07T09:00:00.000Z"]);
+  });
+
   test("leads to the cancelled jobs, and its dialog has said that nothing undoes it", async () => {
     const tag = "actions-gone";
     const page = await openMany(tag, 2);

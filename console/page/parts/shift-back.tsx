@@ -7,7 +7,7 @@ import { jobsText } from "../bulk-calls.ts";
 import { selectionText } from "../bulk-words.ts";
 import { clock } from "../clock.ts";
 import { MOST_SHIFTED, shiftText } from "../shift-words.ts";
-import { readShifted } from "../shifted-jobs.ts";
+import { readShifted, type ShiftedRead } from "../shifted-jobs.ts";
 import { isoAt } from "../times.ts";
 import { Action } from "./action.tsx";
 import { BulkAction } from "./bulk-action.tsx";
@@ -51,13 +51,19 @@ function ShiftJobsBack({ action, back, close }: Props & { readonly back: Back })
         {trouble !== undefined ? (
           <p class="wrong">The jobs could not be read: {trouble}</p>
         ) : shifted === undefined ? (
-          <p>Reading the jobs of the shifted range and their timelines: {jobsText(read)} so far …</p>
+          <p>{readText(read)} …</p>
         ) : (
           <Effect back={back} jobs={jobs} />
         )}
       </div>
     </Action>
   );
+}
+
+function readText({ jobs, share, timelines }: ShiftedRead): string {
+  if (share < 1)
+    return `Reading the jobs of the shifted range: ${jobsText(jobs)} so far, ${Math.floor(100 * share)} % of the range read`;
+  return `Reading the timelines of the jobs in the shifted range: ${timelines.toLocaleString("en")} of ${jobsText(jobs)}`;
 }
 
 function Effect({ back: { shift, lines, moved }, jobs }: { readonly back: Back; readonly jobs: number }) {
@@ -82,7 +88,7 @@ function staysText(moved: number, jobs: number): string {
 }
 
 function useShifted(action: CarriedAction, back: Back) {
-  const [read, setRead] = useState(0);
+  const [read, setRead] = useState<ShiftedRead>({ jobs: 0, share: 0, timelines: 0 });
   const [shifted, setShifted] = useState<Plan["lines"] | undefined>();
   const [trouble, setTrouble] = useState<string | undefined>();
   const end = useRef(new AbortController());
