@@ -44,8 +44,11 @@ export type CarriedLine = Pick<BulkResult, "changed" | "skipped"> & {
 /** Ages are in ms. They need no clock of the page, which may be wrong. */
 export type CarriedAction = {
   readonly id: string;
-  /** `stopping`: the present call still runs. `failed`: a call failed, also when it was repeated. */
-  readonly state: "running" | "stopping" | "stopped" | "failed" | "done";
+  /**
+   * `stopping`: the present call still runs. `failed`: a call failed, also when it was repeated. `lost`: only a page says so, which has seen
+   * the action in progress, if its server was started again since and does not know the action.
+   */
+  readonly state: "running" | "stopping" | "stopped" | "failed" | "done" | "lost";
   readonly change: Change;
   /** As the plan of the action had it. */
   readonly at?: string | undefined;

@@ -447,6 +447,34 @@ test("on a phone, only one action stands in full, and the others are counted", a
   await page.getByRole("main").getByText("Redriven 71 of 76 jobs of work.").waitFor();
 });
 
+test("an action whose server does not answer is not called in progress, and one whose server was started again says to look at the jobs", async () => {
+  const [, running] = actionsWithLeft("", "");
+  let answer: readonly unknown[] | undefined = [{ ...running, state: "running" }];
+  const page = await browser.open("/console/schedules", { ignoresFailedCalls: true });
+  await page.route("**/console/actions", (route) =>
+    answer ? route.fulfill({ json: { actions: answer } }) : route.abort(),
+  );
+  await bar(page).getByText("Cancelling 71 of 3,000 jobs of work", { exact: true }).waitFor();
+  await button(page, "Stop").waitFor();
+  answer = undefined;
+  const known = "Cancelled 71 of 3,000 jobs of work.";
+  await bar(page)
+    .getByText(`${known} The server of this console does not answer, so the action may have stopped`)
+    .waitFor();
+  expect(await button(page, "Stop").count()).toBe(0);
+  answer = [];
+  const lost = bar(page)
+    .getByRole("listitem")
+    .filter({ hasText: `${known} The server of this console was started again during this action` });
+  await lost.waitFor();
+  await expectAccessible(page);
+  expect(await lost.getByRole("button").count()).toBe(1);
+  await lost.getByRole("link", { name: "All jobs of the range now" }).click();
+  expect(new URL(page.url()).searchParams.get("topic")).toBe("work");
+  await lost.getByRole("button", { name: "Close this message" }).click();
+  await lost.waitFor({ state: "hidden" });
+});
+
 test.each(["Escape", "Back"])("a count ends when its dialog is left by %s", async (way) => {
   const tag = `actions-count-${way}`;
   await api.enqueue("work", {}, { tag, dueAt: AT });

@@ -4,7 +4,7 @@ import { BULK_JOBS } from "../../../src/core/constants.ts";
 import { messageOf } from "../../../src/core/errors.ts";
 import type { CarriedAction } from "../../carried.ts";
 import { PART_JOBS } from "../../carried-chosen.ts";
-import { continueAction, isRunning, stopAction, useActions } from "../actions.ts";
+import { continueAction, isRunning, isSilent, stopAction, useActions } from "../actions.ts";
 import { isShiftedBack, listBefore, listsAfter, shiftBackOf } from "../after-action.ts";
 import { jobsText, skippedIn } from "../bulk-calls.ts";
 import { goneIn, isOfDead, progressText, selectionText, shareOf } from "../bulk-words.ts";
@@ -14,16 +14,23 @@ import { addresses } from "./search.ts";
 
 type Props = { readonly action: CarriedAction; readonly close?: (() => void) | undefined };
 
+const SILENT = ". The server of this console does not answer, so the action may have stopped";
+const LOST =
+  ". The server of this console was started again during this action, and does not continue it. The action may have changed more jobs than were counted here: look at its jobs before you repeat it";
+
 /** What an action on many jobs does or did, where its jobs are now, and what stops, continues or undoes it. */
 export function CarriedLine({ action, close }: Props) {
-  const { state, lines, error } = action;
+  const { lines, error } = action;
+  const isUnknown = isRunning(action) && isSilent.value;
+  const state = isUnknown ? "lost" : action.state;
   return (
     <>
       {/* A screen reader hears the end, and not each count on the way. */}
       <span aria-hidden={isRunning(action)}>
-        {progressText(action)}
+        {progressText({ ...action, state })}
         {state === "stopping" && `. Stopping after the present ${partText(lines)} …`}
         {state === "stopped" && ". Stopped"}
+        {state === "lost" && (isUnknown ? SILENT : LOST)}
         {error && (
           <>
             . It failed: <code>{error.code}</code> {error.detail}
@@ -31,9 +38,13 @@ export function CarriedLine({ action, close }: Props) {
         )}
       </span>
       {state !== "done" && (
-        <progress max={1} value={shareOf(lines)} aria-label={`Progress: ${progressText(action)}`} />
+        <progress
+          max={1}
+          value={shareOf(lines)}
+          aria-label={`Progress: ${progressText({ ...action, state })}`}
+        />
       )}
-      <LineButtons {...{ action, close }} />
+      {!isUnknown && <LineButtons {...{ action, close }} />}
       <LeftJobs action={action} />
     </>
   );
@@ -60,9 +71,7 @@ function LeftJobs({ action }: Pick<Props, "action">) {
         {all > left.length && <li class="quiet">and {all - left.length} more, whose reasons are above</li>}
         {gone > 0 && (
           <li>
-            <a href={listBefore(action)}>
-              {isOfDead(action) ? "The jobs that are dead now" : "All jobs of the range now"}
-            </a>
+            <JobsNow action={action} />
             <span class="quiet">
               : {jobsText(gone)} of those that were counted {gone === 1 ? "has" : "have"} changed meanwhile
             </span>
@@ -70,6 +79,14 @@ function LeftJobs({ action }: Pick<Props, "action">) {
         )}
       </ul>
     </details>
+  );
+}
+
+function JobsNow({ action }: Pick<Props, "action">) {
+  return (
+    <a href={listBefore(action)}>
+      {isOfDead(action) ? "The jobs that are dead now" : "All jobs of the range now"}
+    </a>
   );
 }
 
@@ -90,9 +107,17 @@ function LineButtons({ action, close }: Props) {
     );
   return (
     <span class="buttons">
-      <Lists action={action} />
-      <ShiftBackButton action={action} />
-      {state !== "done" && <ActionButton label="Go on" act={() => continueAction(id)} />}
+      {state === "lost" ? (
+        <JobsNow action={action} />
+      ) : (
+        <>
+          <Lists action={action} />
+          <ShiftBackButton action={action} />
+        </>
+      )}
+      {(state === "stopped" || state === "failed") && (
+        <ActionButton label="Go on" act={() => continueAction(id)} />
+      )}
       {close && (
         <button type="button" aria-label="Close this message" onClick={close}>
           ×
