@@ -9,7 +9,7 @@ export type ClockMove = { readonly by: number } | { readonly to: "next-job" };
 /** `ahead`: how far the stack's clock is ahead of the machine's, ms. `runs`: how many runs of jobs its runner has begun. */
 type StackClock = { readonly now: string; readonly ahead: number; readonly runs?: number };
 
-/** Reads the clock of the local stack at `url`, or moves it. Throws `CliError` if the API has no such clock, or refuses the move. */
+/** Reads the clock of the local stack at `url`, or moves it. Throws `CliError` if the API has no such clock, or refuses the move. Any other error may have ended a move on its way. */
 export async function callClock(url: string, move?: ClockMove, signal?: AbortSignal): Promise<StackClock> {
   const path = `${url}${CLOCK_PATH}`;
   const { status, body } = move === undefined ? await get(path, signal) : await post(path, move, signal);
@@ -18,7 +18,8 @@ export async function callClock(url: string, move?: ClockMove, signal?: AbortSig
     return { now, ahead, ...(runs !== undefined && { runs }) };
   if (move === undefined)
     throw new CliError(`the API at ${url} has no clock that can be moved: it is no local stack`);
-  throw new CliError(`the clock was not moved${status < 500 ? "" : " to the end"}: ${message}`);
+  if (status >= 500) throw new Error(message);
+  throw new CliError(`the clock was not moved: ${message}`);
 }
 
 type Answered = { readonly status: number; readonly body: string };

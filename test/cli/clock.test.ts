@@ -104,8 +104,8 @@ test("waits for a move that takes longer than fetch waits for an answer", async 
 });
 
 test.each([
-  ["the stack says why", 500, "the clock was not moved to the end: a tick failed"],
-  ["the stack has ended", undefined, "the clock was not moved to the end: socket hang up"],
+  ["the stack says why", 500, "a tick failed"],
+  ["the stack has ended", undefined, "socket hang up"],
 ])("says after a failed move how far the clock has come: %s", async (_, status, why) => {
   let now = "2026-03-01T12:00:00.000Z";
   const receiver = await startReceiver(async (_, response) => {
@@ -118,8 +118,8 @@ test.each([
   await using __ = receiver;
   const env = { MINUTEHAND_URL: `http://127.0.0.1:${receiver.port}` };
   const { code, err } = await type(undefined, ["clock", "+1h"], { env });
-  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(why) });
-  expect(err).toContain("the clock had reached 2026-03-01T12:21:00.000Z\n");
+  const said = `the clock was only moved to 2026-03-01T12:21:00.000Z: ${why}\n`;
+  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(said) });
 });
 
 test("says in days, hours, minutes and seconds how far the clock is ahead", async () => {

@@ -69,10 +69,9 @@ async function moveClock(session: Session, url: string, move: ClockMove | undefi
       progress.show(`the clock is at ${clock.now}: ${many(runs, "run")} of jobs so far`);
     }
   } catch (error) {
+    if (error instanceof CliError) throw error;
     const { now } = await callClock(url).catch(() => clock);
-    const why =
-      error instanceof CliError ? error.message : `the clock was not moved to the end: ${messageOf(error)}`;
-    throw new CliError(why, [`the clock had reached ${now}`]);
+    throw new CliError(`the clock was only moved to ${now}: ${messageOf(error)}`);
   } finally {
     progress.clear();
   }
