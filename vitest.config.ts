@@ -55,7 +55,7 @@ const PROJECTS: readonly ProjectTest[] = [
     // changes to the process, and a module must not keep the state of one queue for the next.
     isolate: false,
     include: [
-      "test/{layers,lengths,workflows,release}.test.ts",
+      "test/{layers,lengths,workflows,release,programs}.test.ts",
       "test/docs/{pages,rooms,any-language.long,moving-blocks.long,python-blocks.long,ruby-blocks.long,shell-blocks.long,sign-blocks.long,words}.test.ts",
       "test/{types,cli,core,settings,cron,general,examples,protocol,client,consumer,environment,functions,http,local,console,bench,deploy,package,properties,site,testing,torture}/**/*.test.ts",
     ],

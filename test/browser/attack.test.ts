@@ -8,7 +8,7 @@ import { consolePages } from "../../console/pages.ts";
 import { openProxy } from "../../console/proxy.ts";
 import { freePort } from "../../local/processes/free-port.ts";
 import { PATIENCE_MS } from "../patience.ts";
-import { CHROMIUM } from "./browser.ts";
+import { CHROMIUM } from "./chromium.ts";
 import { stackUrl } from "./stack-url.ts";
 
 const KEY = "a-key-of-this-test";

@@ -1,10 +1,8 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect } from "vitest";
 import { PATIENCE_MS } from "../patience.ts";
+import { CHROMIUM } from "./chromium.ts";
 import { stackUrl } from "./stack-url.ts";
-
-/** The path of Debian's Chromium. `MINUTEHAND_CHROMIUM` names another Chromium. */
-export const CHROMIUM = process.env.MINUTEHAND_CHROMIUM ?? "/usr/bin/chromium";
 
 type OpenOptions = BrowserContextOptions & {
   readonly base?: string;

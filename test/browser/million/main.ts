@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { freshDataDir, removeDataDir, startStack } from "../../e2e/running-stack.ts";
-import { CHROMIUM } from "../browser.ts";
+import { CHROMIUM } from "../chromium.ts";
 import { fillTable } from "./fill.ts";
 import { framesOf } from "./frames.ts";
 
