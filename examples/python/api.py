@@ -4,6 +4,7 @@ With a local stack it needs only Python's own library. On AWS, which is each htt
 and for a domain name of your own AWS_REGION.
 """
 
+import functools
 import http.client
 import json
 import os
@@ -105,8 +106,15 @@ def signed(method, url, data, headers, region):
     """Adds AWS's Signature Version 4 to the headers."""
     from botocore.auth import SigV4Auth
     from botocore.awsrequest import AWSRequest
-    from botocore.session import Session
 
     request = AWSRequest(method, url, headers, data)
-    SigV4Auth(Session().get_credentials(), "execute-api", region).add_auth(request)
+    SigV4Auth(session().get_credentials(), "execute-api", region).add_auth(request)
     return dict(request.headers)
+
+
+@functools.cache
+def session():
+    """Finds the credentials, once for all calls. botocore renews those that end."""
+    from botocore.session import Session
+
+    return Session()

@@ -123,6 +123,12 @@ const GIVEN = {
   ...{ START: "2026-03-01T00:00:00Z", END: "2026-03-01T01:00:00Z" },
   ...{ SQS: "http://127.0.0.1:4501", SECRETS: "http://127.0.0.1:4502/key" },
   ...{ SECRET: "s", SECRET_ARN: "arn", OLD_VERSION: "v", alarms: "arn" },
+  ...{
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "key",
+    AWS_SECRET_ACCESS_KEY: "s",
+    AWS_SESSION_TOKEN: "t",
+  },
 };
 
 let folder: string;
