@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
 from api import TROUBLES, Refused, call
@@ -107,6 +108,7 @@ def run(url, job):
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         print(f"job {job['id']}, attempt {job['attempt']}: {reason}", file=sys.stderr, flush=True)
+        traceback.print_exc()
         path = "retry" if isinstance(error, RETRIED) else "bury"
         settle(url, f"/topics/{TOPIC}/{path}", {**receipt, "error": reason})
     else:
