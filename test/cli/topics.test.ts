@@ -237,7 +237,7 @@ describe("pause and resume", () => {
     const resumed = await type(api, ["resume", "orders", "--rate", "10"]);
     expect(resumed).toMatchObject({ code: 0, out: "orders is resumed: 1 job released\n" });
     const { out } = await type(api, ["topics", "orders"]);
-    expect(out).toMatch(/PAUSE\norders .* resumed; no job is parked\n$/);
+    expect(out).toMatch(/PAUSE\norders .* resumed at 10 a second; no job is parked\n$/);
     expect((await type(api, ["pause", "orders", "--json"])).lines).toMatchObject([{ state: "paused" }]);
     expect((await type(api, ["resume", "orders", "--json"])).lines).toMatchObject([{ released: 0, left: 0 }]);
   });

@@ -17,9 +17,9 @@ function countText(counted: Pick<TopicReport["late"], "count" | "atLeast"> | und
 
 function pauseText(pause: Pause): string {
   const by = pausedBy(pause);
-  return isHolding(pause)
-    ? `${pause.state}${by}, ${counted(pause.parked)} parked`
-    : `resumed${by}; no job is parked`;
+  if (isHolding(pause)) return `${pause.state}${by}, ${counted(pause.parked)} parked`;
+  const { ratePerSecond: rate } = pause;
+  return `resumed${by}${rate === undefined ? "" : ` at ${number(rate)} a second`}; no job is parked`;
 }
 
 const COLUMNS: Column<TopicReport>[] = [
