@@ -21,7 +21,7 @@ export function isRunning({ state }: CarriedAction): boolean {
   return state === "running" || state === "stopping";
 }
 
-/** Adds the actions that were in progress when this page read them last, and that the server does not know. It keeps those of its own. */
+/** Adds the actions that were in progress when this page read them last, and that the server does not know. They stay until the page is loaded again. */
 function withLost(answered: readonly CarriedAction[]): readonly CarriedAction[] {
   const before = queries.getQueryData<readonly CarriedAction[]>(KEY) ?? [];
   const lost = before.filter(

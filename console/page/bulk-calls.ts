@@ -142,7 +142,9 @@ export function planOf(change: Change, lines: readonly CountLine[]): Plan {
   };
 }
 
-export function jobsText(count: number): string {
+/** `12 jobs`, or `1,000 or more jobs` if not all were counted. */
+export function jobsText(count: number, atLeast = false): string {
+  if (atLeast) return `${count.toLocaleString("en")} or more jobs`;
   return count === 1 ? "1 job" : `${count.toLocaleString("en")} jobs`;
 }
 

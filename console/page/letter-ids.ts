@@ -2,15 +2,15 @@ import { kindOf } from "./error-kind.ts";
 
 /** `cus_dhrsi`: a random id that has no digit by chance. It looks like `error_refused`, which names the kind of an error. */
 const LETTER_ID = /(?<![\w-])([a-z]{2,8}[-_])([A-Za-z]{4,})(?![\w-])/g;
-/** Random ids have their digits at this many different sets of places, and numbered codes such as `e101` and `e102` do not. */
+/** Ids count as random if they show at least so many different orders of letters and digits. Codes such as `e101` and `e102` show one. */
 const RANDOM_PATTERNS = 5;
 
 /** The errors of each kind, one for each job. */
 type Kinds = ReadonlyMap<string, readonly string[]>;
 
 /**
- * For each kind the kind from whose errors its own differ only by such an id, or else itself. Jobs are redriven by kind, so the other ids must
- * be known to be random, and must have the same prefix and the same length.
+ * Answers for each kind the kind that it joins, or itself. A kind joins one whose errors are the same except for the id. Jobs are redriven by
+ * kind, so the ids of that one must look random, and have the same prefix and length.
  */
 export function withoutLetterIds(kinds: Kinds): ReadonlyMap<string, string> {
   const highest = new Map<string, number>();
@@ -30,7 +30,7 @@ export function withoutLetterIds(kinds: Kinds): ReadonlyMap<string, string> {
   }
 }
 
-/** How many of the errors share the most frequent id with this prefix and so many letters and digits. 0: the ids are not random. */
+/** How many errors share the most frequent of the ids with this prefix and length. 0: these ids do not look random. */
 function mostOfRandom(errors: readonly string[], prefix: string, length: number): number {
   const id = new RegExp(`(?<![\\w-])${prefix}([A-Za-z\\d]{${length}})(?![\\w-])`);
   const ids = Map.groupBy(

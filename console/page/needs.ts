@@ -84,7 +84,7 @@ function lateNeed({ topic, at, policy }: TopicJson, late: TopicJson["late"]): Ne
     severity: "bad",
     of: topic,
     href: lateJobs(topic, at, late),
-    text: `${countText(late)} of ${topic} should have started and ${verb} not${when}.`,
+    text: `${jobsText(late.count, late.atLeast)} of ${topic} should have started and ${verb} not${when}.`,
     more: CONSUMER_QUESTIONS[policy.consumer],
   };
 }
@@ -108,14 +108,6 @@ function laterNeeds({ topic }: TopicJson, history: HistoryAnswer | undefined): N
   ];
 }
 
-/** `12 jobs`, or `1,000 or more jobs` if not all were counted. */
-function countText({
-  count,
-  atLeast,
-}: Pick<TopicJson["late"], "count"> & { readonly atLeast?: boolean }): string {
-  return atLeast ? `${count.toLocaleString("en")} or more jobs` : jobsText(count);
-}
-
 /** The list of late jobs. A list has at most 31 days. */
 export function lateJobs(
   topic: string,
@@ -133,7 +125,7 @@ function deadNeed({ topic, dead }: Topic): Need {
     severity: "bad",
     of: topic,
     href: addresses.dead({ topic }),
-    text: `${countText(dead)} of ${topic} ${verbs} for a decision.`,
+    text: `${jobsText(dead.count, dead.atLeast)} of ${topic} ${verbs} for a decision.`,
   };
 }
 
@@ -166,7 +158,7 @@ function retryingNeed(report: TopicJson): Need {
     severity: "warn",
     of: topic,
     href: retryingJobs(report),
-    text: `${countText(retrying)} of ${topic} ${verb} failed${begun} and will be retried${when}.`,
+    text: `${jobsText(retrying.count, retrying.atLeast)} of ${topic} ${verb} failed${begun} and will be retried${when}.`,
     ...(retrying.error !== undefined && { more: newestErrorText(retrying.error, retrying.failedAt) }),
   };
 }

@@ -28,13 +28,16 @@ export function localFunction(
   const path = resolve(folder, handler.slice(0, Math.max(dot, 0)));
   const endings = RUNTIMES.map(([ending]) => ending);
   // The name of a file alone looks like a function `py`.
-  const isFile = endings.some((ending) => handler.endsWith(ending)) && existsSync(resolve(folder, handler));
+  const isNameOfFile = endings.some((ending) => handler.endsWith(ending));
+  const isFile = isNameOfFile && existsSync(resolve(folder, handler));
   const [, runtime] = RUNTIMES.find(([ending]) => dot > 0 && !isFile && existsSync(path + ending)) ?? [];
   if (runtime === undefined) {
-    if (/\w\.\w+$/.test(handler) && !endings.some((ending) => handler.endsWith(ending)))
+    if (/\w\.\w+$/.test(handler) && !isNameOfFile) {
+      const [first, ...others] = endings;
       throw new Error(
-        `targets.${topic}.localHandler is ${JSON.stringify(handler)}, and there is no ${handler.slice(0, dot)}.py (or .mjs, .cjs, .js)`,
+        `targets.${topic}.localHandler is ${JSON.stringify(handler)}, and there is no ${handler.slice(0, dot)}${first} (or ${others.join(", ")})`,
       );
+    }
     const example = isFile
       ? `${handler.slice(0, dot)}.handler`
       : "functions/send.handler of functions/send.py";

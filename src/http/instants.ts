@@ -6,8 +6,8 @@ export const LAST_BOUND = 9_999_999_960_000;
 
 const BOUND_RULE = "must lie between 1970 and 2286";
 
-/** `Date.now()` of JavaScript, and the clocks of other languages, answer numbers. */
-const NOT_A_NUMBER = "must be a text such as 2026-03-01T09:30:00Z (in JavaScript, new Date(…) becomes one)";
+/** The rule for who gives a number, as the clocks of most languages answer it. */
+const NUMBER_RULE = "must be a text such as 2026-03-01T09:30:00Z (in JavaScript, new Date(…) becomes one)";
 
 /** Any instant of the years 0 to 9999, in ms since the epoch. */
 export const instant = instantWithin(Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, "");
@@ -22,7 +22,7 @@ export const queriedBound = instantWithin(0, LAST_BOUND, BOUND_RULE, hintOf);
 function instantWithin(least: number, most: number, rule: string, hint: (text: string) => string = () => "") {
   return z.pipe(
     z
-      .string({ error: ({ input }) => (typeof input === "number" ? NOT_A_NUMBER : instantRule("")) })
+      .string({ error: ({ input }) => (typeof input === "number" ? NUMBER_RULE : instantRule("")) })
       .check(z.meta({ format: "date-time", pattern: INSTANT_PATTERN.source })),
     z.transform((text: string, context) => {
       const ms = parseInstant(text);

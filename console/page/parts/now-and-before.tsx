@@ -26,10 +26,8 @@ export function NowAndBefore({ report, history }: { report: TopicJson; history: 
       <p>{comparedText(compared, history)}</p>
       {lateIn(report).map(({ count, atLeast, since }) => (
         <p key="late">
-          <a href={lateJobs(report.topic, report.at, report.late)}>
-            {atLeast ? `${count.toLocaleString("en")} or more jobs` : jobsText(count)}
-          </a>{" "}
-          should have started and {count === 1 ? "has" : "have"} not
+          <a href={lateJobs(report.topic, report.at, report.late)}>{jobsText(count, atLeast)}</a> should have
+          started and {count === 1 ? "has" : "have"} not
           {since && (
             <>
               , the oldest since <Time at={since} />

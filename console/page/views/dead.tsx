@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { JobSummary } from "../../../src/http/answers/jobs.ts";
 import type { TopicJson } from "../../../src/http/answers/topics.ts";
 import { api, refetchEvery } from "../api.ts";
+import { jobsText } from "../bulk-calls.ts";
 import { queueTime } from "../clock.ts";
 import { axisOf, groupByError, inOrder } from "../error-groups.ts";
 import { newestErrorText } from "../needs.ts";
@@ -155,12 +156,15 @@ function DeadOf({ topic }: { topic: string }) {
 
 function NoneDead({ topic }: { topic: string }) {
   const { count = 0, atLeast } = useTopic(topic)?.retrying ?? {};
-  const jobs = `${count.toLocaleString("en")}${atLeast ? " or more" : ""} ${count === 1 ? "job waits" : "jobs wait"}`;
   return (
     <Empty>
       <p>
         No job of <strong>{topic}</strong> is dead.{" "}
-        {count > 0 && <a href={addresses.dead({ topic, of: "retrying" })}>{jobs} for a retry</a>}
+        {count > 0 && (
+          <a href={addresses.dead({ topic, of: "retrying" })}>
+            {jobsText(count, atLeast)} {count === 1 ? "waits" : "wait"} for a retry
+          </a>
+        )}
       </p>
     </Empty>
   );

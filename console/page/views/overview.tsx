@@ -52,7 +52,7 @@ function Topics({ topics, lateness }: TopicsProps) {
   const schedules = useSchedules(MINUTE);
   const history = useHistory();
   const needs = needsOf(topics, schedules.data ?? [], history.data);
-  // The order stays until the view is opened again, so that no line moves away from the pointer. Only the history, which comes last, changes it.
+  // The order stays until the view is opened again, so that no line moves away from the pointer. Only the first answer of the history changes it.
   const order = useRef({ topics, isPending: undefined as boolean | undefined });
   if (order.current.isPending !== history.isPending)
     order.current = { topics: byNeed(topics, needs), isPending: history.isPending };
