@@ -221,6 +221,7 @@ test("the jobs of all topics in two days are counted in one pass, and only those
     await file("work", "2033-05-02T11:00:00Z"),
     await file("reminders", "2033-05-01T09:00:00Z"),
     await file("work", "2033-05-03T09:00:00Z"),
+    await file("reminders", "2033-05-02T10:00:00Z"),
   ];
   const page = await browser.open("/console/jobs?from=2033-05-01T00:00:00Z&to=2033-05-03T00:00:00Z", {
     timezoneId: "UTC",
@@ -233,14 +234,18 @@ test("the jobs of all topics in two days are counted in one pass, and only those
   const dialog = page.getByRole("dialog");
   await dialog
     .getByText(
-      /^3 jobs of 2 topics due from 1 May 2033, 00:00:00 UTC until 3 May 2033, 00:00:00 UTC become due/,
+      /^4 jobs of 2 topics due from 1 May 2033, 00:00:00 UTC until 3 May 2033, 00:00:00 UTC become due/,
     )
     .waitFor();
   expect(new Set(counts)).toEqual(new Set(["/forecast"]));
-  await dialog.getByRole("button", { name: "Shift all: 3 jobs" }).click();
-  await bar(page).getByText("Shifted 3 jobs of 2 topics, 1 h later.").waitFor();
-  const hours = await Promise.all(jobs.map(async ({ id }) => (await api.get(id)).dueAt.slice(8, 13)));
-  expect(hours).toEqual(["02T10", "02T12", "01T10", "03T09"]);
+  await dialog.getByRole("button", { name: "Shift all: 4 jobs" }).click();
+  await bar(page).getByText("Shifted 4 jobs of 2 topics, 1 h later.").waitFor();
+  const hours = () => Promise.all(jobs.map(async ({ id }) => (await api.get(id)).dueAt.slice(8, 13)));
+  expect(await hours()).toEqual(["02T10", "02T12", "01T10", "03T09", "02T11"]);
+  await bar(page).getByRole("button", { name: "Shift back …" }).click();
+  await dialog.getByRole("button", { name: /^Shift back.*: 4 jobs$/ }).click();
+  await bar(page).getByText("Shifted 4 jobs of 2 topics, 1 h earlier.").waitFor();
+  expect(await hours()).toEqual(["02T09", "02T11", "01T09", "03T09", "02T10"]);
 });
 
 test("the jobs of a tag in seven days are counted by lists of all topics, and not topic by topic", async () => {
